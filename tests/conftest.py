@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from .trusting import trust_environment
+
 NEVER_SKIPPED_IN_CI = ("browser", "real_agent", "engine", "sandbox")
 PLAYED = "tests/real/"
 LONG_FIRST = (PLAYED, "tests/test_chaos.py", "tests/jupyter/", "tests/ipython/", "tests/server/")
@@ -53,8 +55,9 @@ def state_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Generator[No
     A test that counts or lists takes a folder of its own.
     """
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("COPILOT_KERNEL_DEMO_HOME", "COPILOT_KERNEL_STATE"):
+        for name in ("COPILOT_KERNEL_DEMO_HOME", "COPILOT_KERNEL_STATE", "JUPYTER_DATA_DIR"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
+        trust_environment({})
         yield
 
 

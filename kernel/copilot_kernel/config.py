@@ -1,9 +1,10 @@
 """Settings, and where each of them came from.
 
-Precedence: environment (`COPILOT_KERNEL_*`) over config files (`copilot_kernel.json` in Jupyter's config path) over
-defaults. Lists of rules add up: `ask` and `deny` over all places, `allow` over all files. A value that cannot be read
-is reported in `Settings.problems` and left out. While a list of rules cannot be read, no permission mode that allows
-begins, and no setting allows anything.
+Precedence: environment (`COPILOT_KERNEL_*`) over config files (`copilot_kernel.json` in Jupyter's config path, outside
+the project) over defaults. But of what limits the agent, no place loosens what another one says: the stricter value
+holds (`ORDER`), `ask` and `deny` add up, and of several lists that allow, each must cover a call. A value that cannot
+be read is reported in `Settings.problems` and left out. While a list of rules cannot be read, no permission mode that
+allows begins, and no setting allows anything.
 """
 
 from __future__ import annotations
@@ -11,22 +12,62 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
+from itertools import product
+from pathlib import Path, PurePath
 from typing import Any
 
 from .mcp_config import McpServer, parse_servers, without_own_name
+from .programs import is_inside, project_folders
 
 HOSTS_NEED_SANDBOX = "{}: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)"
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
+AGENT_ARGUMENT = "--agent={}"
+"""Of a kernelspec."""
 ENVIRONMENT = "environment"
+KERNELSPEC = "kernelspec"
 SANDBOXED = "sandboxed"
 PERMISSION_MODES = ("default", "acceptEdits", "bypassPermissions", "plan", SANDBOXED)
 _ALLOWING_MODES = ("acceptEdits", "bypassPermissions", SANDBOXED)
 _RULE_LISTS = ("allow", "ask", "deny")
+BUILT_IN_AGENTS = ("", "copilot", "demo")
+"""Names that start only what is installed with this package, or GitHub's CLI."""
+AGENT, DEMO_COMMAND = f"{PREFIX}AGENT", f"{PREFIX}DEMO_COMMAND"
+IN_PROJECT = "{}: ignored, since it lies in the project, where an agent or a stranger may have put it"
+
+ORDER: Mapping[str, tuple[Any, ...]] = {
+    "permission_mode": ("plan", "default", "acceptEdits", SANDBOXED, "bypassPermissions"),
+    "sandbox": ("required", "on", "off"),
+    "on_unasked": ("cancel", "badge"),
+    "fs": (False, True),
+    "terminal": (False, True),
+}
+"""Settings of which the stricter value holds, that one first."""
+_COMMON = ("sandbox_read", "sandbox_write", "sandbox_hosts", "trusted_folders")
+_WIDENING = (
+    *("agent", "cwd", "state", "mcp_servers", "allow", "sandbox_read", "sandbox_write", "trusted_folders"),
+    *ORDER,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """A list of rules that must cover a call. What the user allows by a click adds to one that `is_own`."""
+
+    rules: tuple[str, ...]
+    origin: str
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Widening:
+    """A variable of the environment that lets the agent do more than the user's files say."""
+
+    variable: str
+    value: str
 
 
 @dataclass(frozen=True)
@@ -87,6 +128,16 @@ class Settings:
     sandbox_hosts: tuple[str, ...] | None = None
     # Which notebooks share an agent's process: `off` (none), `user` (all of this user that would start the same one).
     agent_sharing: str = "off"
+    # Folders in which, and below which, whatever files make an agent run programs may do so.
+    trusted_folders: tuple[str, ...] = ()
+    # Lists of other places than `allow` is from.
+    allow_limits: tuple[AllowList, ...] = field(default=(), compare=False)
+    # What the environment widens; a person who can be asked must agree.
+    widened: tuple[Widening, ...] = field(default=(), compare=False)
+    # `state` as the user's files have it: what the user trusts is remembered there.
+    own_state: str = field(default="", compare=False)
+    # Files of the project that do not exist in the sandbox, since the user does not trust what they run.
+    absent: tuple[str, ...] = field(default=(), compare=False)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
     # A list of rules could not be read, so what it denies is not known.
@@ -103,19 +154,68 @@ class Settings:
         return without_own_name(self.mcp_servers) if self.notebook_tools else self.mcp_servers
 
 
-def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = None) -> Settings:
-    """Settings from the environment and the config files `paths`, the most personal first (default: Jupyter's)."""
-    reader = _Reader()
+def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = None, *, own_agent: str = "") -> Settings:
+    """Settings from the environment and the config files `paths`, the most personal first (default: Jupyter's).
+
+    `own_agent`: that of the user's kernelspec, which goes before all others.
+    """
+    environ = os.environ if environ is None else environ
+    reader, folders = _Reader(), _folders(environ)
     for path in reversed(config_files() if paths is None else paths):
-        reader.read_file(path)
+        if path.exists() and is_inside(path, folders):
+            reader.problems.append(IN_PROJECT.format(path))
+        else:
+            reader.read_file(path)
+    own = reader.settings()
     names = {PREFIX + name.upper(): name for name in _PARSERS}
-    given = (os.environ if environ is None else environ).items()
-    reader.read(ENVIRONMENT, {names[key]: value for key, value in given if key in names})
+    reader.read(ENVIRONMENT, {names[key]: value for key, value in environ.items() if key in names})
+    if own_agent:
+        reader.found["agent"], reader.origins["agent"] = own_agent, KERNELSPEC
     settings = reader.settings()
+    widened = tuple(_widened(own, settings, environ))
+    settings = replace(settings, widened=widened, own_state=own.state)
     if settings.sandbox == "off" and settings.sandbox_hosts is not None:
         problem = HOSTS_NEED_SANDBOX.format(settings.origins["sandbox_hosts"])
         settings = replace(settings, problems=(*settings.problems, problem))
     return in_mode(settings, settings.permission_mode, settings.origins["permission_mode"])
+
+
+def is_wider(name: str, before: Any, after: Any) -> bool:
+    """Whether `after` lets the agent do more than `before`, or something else; `name` is one of `ORDER`."""
+    middle = {"acceptEdits", SANDBOXED}
+    return _rank(name, after) > _rank(name, before) or (before != after and {before, after} == middle)
+
+
+def _widened(own: Settings, settings: Settings, environ: Mapping[str, str]) -> Iterator[Widening]:
+    for name in _WIDENING:
+        before, after, variable = getattr(own, name), getattr(settings, name), PREFIX + name.upper()
+        if settings.origins[name] == ENVIRONMENT and before != after and _is_widening(name, own, after):
+            yield Widening(variable, environ[variable].strip())
+    if command := environ.get(DEMO_COMMAND):
+        yield Widening(DEMO_COMMAND, command)
+
+
+def _is_widening(name: str, own: Settings, after: Any) -> bool:
+    if name in ORDER:
+        return is_wider(name, getattr(own, name), after)
+    if name == "agent":
+        return after not in BUILT_IN_AGENTS
+    is_new = own.origins[name] == "default"  # a second list only limits the first one
+    return is_new if name in ("allow", *_COMMON) else True
+
+
+def _rank(name: str, value: Any) -> int:
+    """What is unknown counts as a permission mode that is not used: as `default`."""
+    order = ORDER[name]
+    return order.index(value if value in order else "default")
+
+
+def _folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where an agent, or whoever has written the project, may have put a file."""
+    with suppress(OSError):
+        named = environ.get(f"{PREFIX}CWD", "")
+        return tuple({*project_folders(os.getcwd()), *(project_folders(named) if named else ())})
+    return ()
 
 
 def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
@@ -135,6 +235,18 @@ def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
         allow = ()
     origins = {**settings.origins, "permission_mode": origin}
     return replace(settings, permission_mode=mode, allow=allow, origins=origins, problems=tuple(problems))
+
+
+def allow_lists(settings: Settings) -> tuple[AllowList, ...]:
+    """Those that are stated anywhere, also empty ones."""
+    origin = settings.origins.get("allow", "default")
+    is_stated = bool(settings.allow) or origin != "default"
+    return (*([_allow_list(settings.allow, origin)] if is_stated else ()), *settings.allow_limits)
+
+
+def _allow_list(rules: tuple[str, ...], origin: str) -> AllowList:
+    """What the system's files allow is not for a user to extend."""
+    return AllowList(rules, origin, not os.path.isabs(origin) or origin == str(user_file()))
 
 
 def notebook(environ: Mapping[str, str] | None = None) -> str:
@@ -163,6 +275,19 @@ def user_file() -> Path:
     return Path(jupyter_config_dir(), CONFIG_FILE)
 
 
+def is_in_own_kernelspec(agent: str) -> bool:
+    """Whether a kernelspec outside the project names this agent, as `copilot-kernel install` writes it."""
+    from jupyter_core.paths import jupyter_path
+
+    folders = _folders(os.environ)
+    for folder in map(Path, jupyter_path("kernels")):
+        for file in folder.glob("*/kernel.json") if not is_inside(folder, folders) else ():
+            with suppress(OSError, ValueError, AttributeError):
+                if AGENT_ARGUMENT.format(agent) in json.loads(file.read_text("utf-8")).get("argv", ()):
+                    return True
+    return False
+
+
 def state_folder(settings: Settings) -> Path:
     """Where to remember what outlives a kernel; it need not exist."""
     if settings.state:
@@ -184,12 +309,13 @@ def made_state_folder(settings: Settings) -> Path:
 
 
 class _Reader:
-    """Collects values; what is read later counts more."""
+    """Collects values; what is read later counts more, unless it is about limits."""
 
     def __init__(self) -> None:
         self.found: dict[str, Any] = {}
         self.origins = dict.fromkeys(_PARSERS, "default")
         self.problems: list[str] = []
+        self.limits: list[AllowList] = []
         self.has_unread_rules = False
 
     def read_file(self, path: Path) -> None:
@@ -219,21 +345,29 @@ class _Reader:
                     self._add(name, (), origin)
 
     def _add(self, name: str, value: Any, origin: str) -> None:
-        """What one place asks about or denies, no other place lifts; what files allow adds up."""
-        adds_up = name in ("ask", "deny") or (name == "allow" and origin != ENVIRONMENT)
-        if adds_up and name in self.found:
-            value = tuple(dict.fromkeys((*self.found[name], *value)))
-            origin = f"{self.origins[name]}, {origin}"
+        """No place loosens what another one says."""
+        if name in self.found:
+            before, stated = self.found[name], self.origins[name]
+            if name in ("ask", "deny"):
+                value, origin = tuple(dict.fromkeys((*before, *value))), f"{stated}, {origin}"
+            elif name == "allow":
+                self.limits.append(_allow_list(before, stated))
+            elif name in _COMMON:
+                both = _common_hosts if name == "sandbox_hosts" else _common_paths
+                value, origin = both(before, value), f"{stated}, {origin}"
+            elif name in ORDER and _rank(name, before) <= _rank(name, value):
+                return
         self.found[name], self.origins[name] = value, origin
 
     def settings(self) -> Settings:
-        servers, problems = parse_servers(self.found.pop("mcp_servers", []))
-        self.problems += [f"{self.origins['mcp_servers']}: mcp_servers: {problem}" for problem in problems]
+        """What was read up to now."""
+        servers, problems = parse_servers(self.found.get("mcp_servers", []))
+        own = [f"{self.origins['mcp_servers']}: mcp_servers: {problem}" for problem in problems]
         return Settings(
-            **self.found,
-            mcp_servers=servers,
-            origins=self.origins,
-            problems=tuple(self.problems),
+            **{**self.found, "mcp_servers": servers},
+            allow_limits=tuple(self.limits),
+            origins=dict(self.origins),
+            problems=(*self.problems, *own),
             has_unread_rules=self.has_unread_rules,
         )
 
@@ -315,6 +449,32 @@ def _is_host(raw: Any) -> bool:
     return not found["address"] or bool(found["port"])
 
 
+def _common_paths(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """What lies below a path of both lists."""
+    pairs = product(
+        *([PurePath(os.path.normpath(os.path.expanduser(each))) for each in paths] for paths in (one, other))
+    )
+    inner = (a if a.is_relative_to(b) else b for a, b in pairs if a.is_relative_to(b) or b.is_relative_to(a))
+    return tuple(dict.fromkeys(map(str, inner)))
+
+
+def _common_hosts(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """What both lists name; one without a port names each port."""
+    found: dict[str, None] = {}
+    for pair in product(one, other):
+        (name, port), (name_2, port_2) = (_name_and_port(host) for host in pair)
+        inner, outer = sorted((name, name_2), key=lambda each: (each.startswith("*"), -len(each)))
+        is_covered = inner == outer or (outer[:1] == "*" and inner.removeprefix("*").endswith(outer[1:]))
+        if is_covered and (not port or not port_2 or port == port_2):
+            found[inner + (port or port_2)] = None
+    return tuple(found)
+
+
+def _name_and_port(host: str) -> tuple[str, str]:
+    found = re.search(r":\d+\Z", host)
+    return (host[: found.start()], found[0]) if found else (host, "")
+
+
 def _json(raw: Any) -> Any:
     try:
         return json.loads(raw) if isinstance(raw, str) else raw
@@ -355,6 +515,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "sandbox_read": _paths,
     "sandbox_write": _paths,
     "sandbox_hosts": _hosts,
+    "trusted_folders": _paths,
     "mcp_servers": _json,
     "fs": _switch,
     "terminal": _switch,
@@ -369,4 +530,6 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "warm_start": _switch,
 }
 
-assert set(_PARSERS) == {f.name for f in fields(Settings)} - {"origins", "problems", "has_unread_rules"}
+assert set(_PARSERS) == {f.name for f in fields(Settings)} - {
+    *("origins", "problems", "has_unread_rules", "allow_limits", "widened", "own_state", "absent")
+}

@@ -92,6 +92,17 @@ def agent_text(text):
     return Chunk("agent", TextBlock(text))
 
 
+def offering(*names):
+    """The answer to `session/new` of an agent with these commands."""
+
+    async def new(script, params):
+        commands = [{"name": name, "description": ""} for name in names]
+        await script.update({"sessionUpdate": "available_commands_update", "availableCommands": commands})
+        return {"sessionId": "s1"}
+
+    return new
+
+
 @asynccontextmanager
 async def listening(port=0, **answers):
     """A script behind a port of loopback, and how to reach it."""

@@ -10,6 +10,7 @@ from copilot_kernel.acp.locate import (
     INVALID_ADDRESS,
     INVALID_COMMAND,
     NOT_INSTALLED,
+    PROGRAM_IN_PROJECT,
     Launch,
     deny_patterns,
     locate,
@@ -66,6 +67,22 @@ def test_a_program_in_a_relative_folder_of_the_path_is_not_taken(program, enviro
     monkeypatch.chdir(tmp_path / "project")
     with pytest.raises(AgentNotFound):
         locate("", {"PATH": f"bin::.:{environ['PATH']}", "HOME": environ["HOME"]})
+
+
+@pytest.mark.parametrize("named", ["copilot --acp", "{}/copilot", "~/project/bin/copilot", "{}/linked"])
+def test_no_program_comes_from_the_project(program, environ, tmp_path, named):
+    found = program("project/bin/copilot")
+    (tmp_path / "project" / "bin" / "linked").symlink_to(found)
+    folder, environ = os.path.dirname(found), {"PATH": os.path.dirname(found), "HOME": str(tmp_path)}
+    command = named.format(folder)
+    assert locate(command, environ).argv
+    for project in (tmp_path / "project", tmp_path / "project" / "bin"):
+        with pytest.raises(AgentNotFound) as caught:
+            locate(command, environ, [project])
+        assert str(caught.value) == PROGRAM_IN_PROJECT.format(command.split()[0])
+    elsewhere = program("bin/copilot")
+    path = f"{environ['PATH']}:{os.path.dirname(elsewhere)}"
+    assert locate("copilot --acp", environ | {"PATH": path}, [tmp_path / "project"]).argv[0] == elsewhere
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import anyio
 import psutil
 import pytest
 from copilot_kernel.acp.child_processes import Graces
-from copilot_kernel.acp.process import TAIL_BYTES, agent_process
+from copilot_kernel.acp.process import ALLOW_ALL, TAIL_BYTES, agent_process
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentStartFailed
 
 from ..limits import LIMIT
@@ -62,6 +62,14 @@ async def test_what_is_sent_comes_back_and_the_end_of_input_ends_it(tmp_path, mo
         await agent.send(b"two\n")
         assert await lines(agent, 3) == [f"{tmp_path} http://127.0.0.1:1 True".encode(), b"one", b"two"]
     assert agent.process.returncode == 0
+
+
+async def test_no_variable_makes_an_agent_ask_about_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv(ALLOW_ALL, "1")
+    source = f"import os; print(os.environ.get({ALLOW_ALL!r}), flush=True)"
+    for environ in (None, {**os.environ}):
+        async with agent_process(python(source), str(tmp_path), environ=environ) as agent:
+            assert await lines(agent, 1) == [b"None"]
 
 
 ENDINGS = [

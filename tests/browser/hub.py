@@ -19,6 +19,7 @@ import pytest
 
 from ..limits import LIMIT
 from ..ports import free_port
+from ..trusting import trust_environment
 from .lab import Lab, quiet_lab, wait_for
 from .serving import EXTENSIONS
 
@@ -66,6 +67,8 @@ class Hub:
         quiet_lab(root / "settings")
         environment = {"COPILOT_KERNEL_AGENT": "demo", "JUPYTERLAB_SETTINGS_DIR": str(root / "settings")}
         environment |= {name: os.environ[name] for name in ("COPILOT_KERNEL_DEMO_COMMAND", "COPILOT_DEMO_PACE")}
+        for user in (USER, OTHER):
+            trust_environment({**environment, "JUPYTER_DATA_DIR": str(self.home(user) / ".local/share/jupyter")})
         self.config.write_text(
             CONFIG.format(
                 root=root,

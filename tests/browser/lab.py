@@ -23,6 +23,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Viewport
 
 from ..limits import LIMIT
 from ..ports import free_port
+from ..trusting import trust_environment
 
 BOTH = pytest.mark.parametrize("classic", [False, True], ids=["lab", "classic"])
 """A test in JupyterLab and in Notebook 7."""
@@ -123,6 +124,7 @@ class Lab:
         folder = self._private / "_data_dir" / "kernels" / name
         folder.mkdir(parents=True)
         (folder / "kernel.json").write_text(json.dumps(spec))
+        trust_environment({**environment, "JUPYTER_DATA_DIR": str(folder.parents[1])})
 
     @property
     def _private(self) -> Path:
@@ -155,6 +157,7 @@ def running_lab(root: Path, agent: str = "demo", **environment: str) -> Iterator
     settings["COPILOT_KERNEL_DEMO_HOME"] = str(private / "demo")
     quiet_lab(private / "_settings_dir")
     everything = {**os.environ, **settings, "COPILOT_KERNEL_AGENT": agent, **environment}
+    trust_environment(everything)
     log = (root / "server.log").open("w")
     server = subprocess.Popen(command, env=everything, stdout=log, stderr=log, cwd=work, start_new_session=True)
     try:

@@ -23,7 +23,7 @@ def python_notebook(browser: Browser, lab: Lab) -> None:
     """`%%copilot` beside Python: an answer, what is left of it as a value, and a question that waits."""
     cells = (
         "%load_ext copilot_kernel",
-        "%%copilot\nFix the bug in {file}",
+        "%copilot Fix the bug in $file",
         "_copilot.code_blocks[0].code",
         "%copilot Run the tests",
     )

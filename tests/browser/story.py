@@ -72,6 +72,5 @@ def write(path: Path, *cells: str) -> None:
 
 
 def ask(*calls: tuple[str, Any]) -> str:
-    """A cell whose prompt makes the agent call tools one after the other; braces are literal ones."""
-    lines = (f"notebook {tool} {json.dumps(arguments)}" for tool, arguments in calls)
-    return "%%copilot\ndemo: " + "\n".join(lines).replace("{", "{{").replace("}", "}}")
+    """A cell whose prompt makes the agent call tools one after the other."""
+    return "%%copilot\ndemo: " + "\n".join(f"notebook {tool} {json.dumps(arguments)}" for tool, arguments in calls)

@@ -212,7 +212,6 @@ def test_in_a_copilot_notebook_the_agent_reads_cells_and_inserts_some(
 ) -> None:
     inserted = {"source": "## Next steps", "type": "markdown"}
     prompt = ask(("read_notebook", {}), ("insert_cell", inserted), ("list_variables", {})).partition("\n")[2]
-    prompt = prompt.replace("{{", "{").replace("}}", "}")
     notebook = Notebook.new(context, lab, f"own-{classic}.ipynb", prompt, "A later prompt", classic=classic)
     notebook.run(0, wait=False)
     notebook.answers(0, "Insert a markdown cell").get_by_role("button", name=ALLOW).click()

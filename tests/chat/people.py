@@ -15,6 +15,8 @@ from ..limits import LIMIT
 class Person:
     """A view that remembers the newest look of each entry, and answers by kind; without a kind it waits for ever."""
 
+    attended = True
+
     def __init__(self, kind: str | None = "allow_once") -> None:
         self.kind = kind
         self.entries: dict[int, Entry] = {}

@@ -26,6 +26,7 @@ from copilot_kernel.chat.attachments import (
     read,
 )
 from copilot_kernel.errors import UsageError
+from copilot_kernel.tags import tagged
 
 PNG = b"\x89PNG\r\n\x1a\n....IHDR"
 EVERYTHING = AgentInfo(name="all", title="All", prompt=frozenset({"image", "audio", "embeddedContext"}))
@@ -92,7 +93,7 @@ def test_a_file_or_folder_of_the_project_is_a_link_that_the_agent_follows(cwd: P
 
 def test_text_from_elsewhere_goes_along_in_the_way_that_the_agent_takes(cwd: Path) -> None:
     path = write(cwd.parent / "notes.md", "# Ä\n```\ncode\n```\n")
-    text = TextBlock(f"The file {path}:\n````\n# Ä\n```\ncode\n```\n````")
+    text = TextBlock(f'<attached-file path="{path}">\n# Ä\n```\ncode\n```\n</attached-file>')
     embedded = EmbeddedResource(path.as_uri(), "# Ä\n```\ncode\n```\n", mime_type="text/markdown")
     agents = (EVERYTHING, NOTHING, COPILOT)
     assert [read("../notes.md", agent, str(cwd)) for agent in agents] == [embedded] * 3
@@ -115,7 +116,9 @@ def test_what_a_link_of_the_project_leads_to_outside_goes_along(cwd: Path) -> No
 def test_a_drawing_is_text_where_no_images_are_taken(cwd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(cwd.parent))
     path = write(cwd.parent / "a.svg", "<svg/>")
-    assert prepare([read("~/a.svg", NOTHING, str(cwd))], NOTHING) == (TextBlock(f"The file {path}:\n```\n<svg/>\n```"),)
+    assert prepare([read("~/a.svg", NOTHING, str(cwd))], NOTHING) == (
+        TextBlock(f'<attached-file path="{path}">\n<svg/>\n</attached-file>'),
+    )
 
 
 def refusal(path: str, info: AgentInfo, cwd: Path) -> tuple[str, bool]:
@@ -194,7 +197,8 @@ def test_a_file_elsewhere_can_be_mentioned_by_its_path_and_there_is_an_end_to_me
 
 
 def test_another_agent_gets_a_text_as_text_and_refuses_what_it_cannot_take() -> None:
-    context = EmbeddedResource("notebook:cell/a", "x = 1", mime_type="text/plain")
-    assert prepare([context], NOTHING) == (TextBlock("notebook:cell/a:\n```\nx = 1\n```"),)
+    text = tagged("notebook-cell", "x = 1", id="a")
+    context = EmbeddedResource("notebook:cell/a", text, mime_type="text/plain")
+    assert prepare([context], NOTHING) == (TextBlock(text),)
     with pytest.raises(UsageError, match="embeddedContext"):
         prepare([EmbeddedResource("file:///a.pdf", blob="aGk=")], NOTHING)

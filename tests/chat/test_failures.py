@@ -137,7 +137,7 @@ async def test_without_a_name_the_command_tells_whether_it_is_copilot(
 ) -> None:
     async with met(opened, **agent(FAILURE, name=None)) as (_, chat):
         launch = replace(locate(chat.settings.agent, {}), is_copilot=is_copilot)
-        monkeypatch.setattr("copilot_kernel.chat.agent.locate", lambda *_: launch)
+        monkeypatch.setattr("copilot_kernel.chat.agent.located", lambda *_: launch)
         with pytest.raises(ModelFailed) if is_copilot else nullcontext():
             await ask(chat, "hello")
 

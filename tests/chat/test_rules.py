@@ -6,13 +6,16 @@ import os
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 from copilot_kernel.chat import rules
-from copilot_kernel.chat.rules import save_rule
-from copilot_kernel.config import Settings
+from copilot_kernel.chat.permission import OUR_OPTIONS
+from copilot_kernel.chat.rules import PolicyEvaluator, save_rule
+from copilot_kernel.config import Settings, load
+from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import UsageError
 
 from ..limits import LIMIT
@@ -41,6 +44,25 @@ def test_what_else_is_in_the_file_stays_and_so_do_its_mode_bits(tmp_path: Path) 
         ("unknown", {"a": [1, None, 1.5]}),
         ("deny", ["Bash"]),
     ]
+
+
+async def test_each_list_that_allows_must_cover_a_call(tmp_path: Path) -> None:
+    """What the user allows by a click belongs to the user's own lists, not to that of an administrator."""
+    system = tmp_path / "system.json"
+    system.write_text('{"allow": ["Bash(ls)", "Bash(date)"]}')
+
+    async def allowed(evaluator: PolicyEvaluator, command: str) -> bool:
+        call = ToolCall(id=1, turn=1, call_id="1", kind="execute", raw_input={"command": command})
+        return (await evaluator.decide(call, OUR_OPTIONS, None)).outcome == "allow"
+
+    for environ, by_list, by_click in (({}, True, False), ({"COPILOT_KERNEL_ALLOW": '["Bash(ls)"]'}, False, True)):
+        evaluator = PolicyEvaluator(replace(load(environ, [system]), cwd=str(tmp_path)))
+        assert await allowed(evaluator, "ls")
+        assert await allowed(evaluator, "date") is by_list
+        await evaluator.add_rule("allow", "Bash(date)")
+        await evaluator.add_rule("allow", "Bash(id)")
+        assert await allowed(evaluator, "date") is (by_list or by_click)
+        assert not await allowed(evaluator, "id")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"allow": [1]}', '{"agent": "a", "agent": "b"}'])

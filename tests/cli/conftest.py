@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from copilot_kernel import cli
 
+from ..trusting import trust_environment
+
 PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
 OURS = ("COPILOT_KERNEL_DEMO_COMMAND", "COPILOT_DEMO_PACE")
 
@@ -36,7 +38,10 @@ def environ(tmp_path: Path) -> dict[str, str]:
     kept |= {name: os.environ[name] for name in OURS}
     config = {"JUPYTER_CONFIG_DIR": str(tmp_path / "config"), "JUPYTER_DATA_DIR": str(tmp_path / "data")}
     demo = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_DEMO_HOME": str(tmp_path / "demo-home")}
-    return kept | config | demo | {"NO_COLOR": "1", "TERM": "dumb", "TZ": "UTC"}
+    home = {"HOME": str(tmp_path)}  # all of it is the user's own
+    environ = kept | home | config | demo | {"NO_COLOR": "1", "TERM": "dumb", "TZ": "UTC"}
+    trust_environment(environ)
+    return environ
 
 
 @pytest.fixture

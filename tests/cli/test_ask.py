@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import anyio
 import pexpect
 import psutil
 import pytest
+from copilot_kernel.chat.slash import AS_TEXT
 from copilot_kernel.cli import ask
 from copilot_kernel.cli.terminal import Terminal
 from copilot_kernel.config import Settings
@@ -41,6 +43,11 @@ def test_the_answer_alone_goes_to_stdout(program):
 
 def test_the_prompt_can_come_from_stdin(program):
     assert program("ask", "-", stdin="demo: say From a pipe").stdout == "From a pipe\n"
+
+
+def test_what_comes_from_stdin_is_no_command_of_the_agent(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("/help"))
+    assert [ask._prompt(text) for text in ("-", "/help")] == [f"{AS_TEXT}/help", "/help"]
 
 
 def test_json_is_one_object_and_nothing_else(program):

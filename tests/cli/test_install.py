@@ -17,6 +17,9 @@ def spec_of(prefix: Path, name: str) -> dict[str, object]:
     return json.loads((folder / "kernel.json").read_text("utf-8"))
 
 
+START = [sys.executable, "-P", "-m", "copilot_kernel", "-f", "{connection_file}"]
+
+
 def test_the_kernelspec_names_this_very_interpreter_and_the_agent(tmp_path, capsys):
     options = ["--name", "Guest", "--display-name", "A guest", "--agent", "sh -c 'exit 3'"]
     code = main(["install", "--prefix", str(tmp_path), *options])
@@ -24,12 +27,11 @@ def test_the_kernelspec_names_this_very_interpreter_and_the_agent(tmp_path, caps
     assert (code, spec_of(tmp_path, "guest")) == (
         0,
         {
-            "argv": [sys.executable, "-P", "-m", "copilot_kernel", "-f", "{connection_file}"],
+            "argv": [*START, "--agent=sh -c 'exit 3'"],
             "display_name": "A guest",
             "language": "copilot",
             "interrupt_mode": "message",
             "metadata": {"debugger": False, "supported_encryption": ["curve"]},
-            "env": {"COPILOT_KERNEL_AGENT": "sh -c 'exit 3'"},
         },
     )
     assert {file.suffix for file in folder.iterdir()} == {".json", ".png", ".svg"}
@@ -80,7 +82,7 @@ def test_what_cannot_be_read_is_refused_before_anything_is_written(tmp_path, cap
 def test_an_agent_that_is_not_here_yet_is_noted_but_installed(tmp_path, capsys):
     assert main(["install", "--prefix", str(tmp_path), "--agent", "no-such-agent-here"]) == 0
     assert capsys.readouterr().err == f"Note: {PROGRAM_NOT_FOUND.format('no-such-agent-here')}.\n"
-    assert spec_of(tmp_path, "copilot")["env"] == {"COPILOT_KERNEL_AGENT": "no-such-agent-here"}
+    assert spec_of(tmp_path, "copilot")["argv"] == [*START, "--agent=no-such-agent-here"]
 
 
 @pytest.mark.parametrize("place", ["--prefix", "--gateway"])
@@ -100,13 +102,13 @@ def test_a_gateway_gets_a_kernelspec_for_kernels_beside_it_and_one_for_kernels_o
     place = tmp_path / "eg" / "kernels"
     assert main(["install", "--gateway", str(place), "--name", "Guest", "--agent", "demo"]) == 0
     found = KernelSpecManager(kernel_dirs=[str(place)], ensure_native_kernel=False).get_all_specs()
-    common = {"interrupt_mode": "message", "env": {"COPILOT_KERNEL_AGENT": "demo"}}
+    common = {"interrupt_mode": "message"}
     launcher = "/usr/local/bin/kernel-launchers/python/scripts/launch_ipykernel.py"
     proxy = "enterprise_gateway.services.processproxies.distributed.DistributedProcessProxy"
     assert {name: json.loads((place / name / "kernel.json").read_text("utf-8")) for name in found} == {
         "guest": common
         | {
-            "argv": [sys.executable, "-P", "-m", "copilot_kernel", "-f", "{connection_file}"],
+            "argv": [*START, "--agent=demo"],
             "display_name": "Copilot",
             "language": "copilot",
             "metadata": {"debugger": False, "supported_encryption": ["curve"]},
@@ -121,6 +123,7 @@ def test_a_gateway_gets_a_kernelspec_for_kernels_beside_it_and_one_for_kernels_o
             ],
             "display_name": "Copilot (remote)",
             "language": "python",
+            "env": {"COPILOT_KERNEL_AGENT": "demo"},
             "metadata": {"process_proxy": {"class_name": proxy}},
         },
     }

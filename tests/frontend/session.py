@@ -13,6 +13,7 @@ from copilot_kernel.errors import CopilotError
 from copilot_kernel.frontend.kernel_session import KernelSession
 
 from ..limits import LIMIT
+from ..trusting import trust_environment
 from .recording import Bundle, RecordingCell
 
 
@@ -32,15 +33,19 @@ class Session:
     def __init__(self, runner: asyncio.Runner, work: Path) -> None:
         self.work, self._runner = work, runner
         self.kernel_session = KernelSession(guard_seconds=0)
+        self.kernel_session.is_introduced = True
 
-    def run(self, code: str, *typed: str, live: bool = True) -> Outcome:
-        """Run one cell to its end; where `typed` lines are given, it is one of a console, in which they are typed."""
-        return self._runner.run(asyncio.wait_for(self._run(code, typed, live), LIMIT))
+    def run(self, code: str, *typed: str, live: bool = True, answer: str = "") -> Outcome:
+        """Run one cell to its end; where `typed` lines are given, it is one of a console, in which they are typed.
 
-    async def _run(self, code: str, typed: tuple[str, ...], live: bool) -> Outcome:
+        `answer` is typed in a notebook's cell, if it asks.
+        """
+        return self._runner.run(asyncio.wait_for(self._run(code, typed, answer, live), LIMIT))
+
+    async def _run(self, code: str, typed: tuple[str, ...], answer: str, live: bool) -> Outcome:
         cell = RecordingCell(live, None if typed else "cell")
         cell.widgets = False
-        for line in typed:
+        for line in typed or filter(None, [answer]):
             cell.typed.put_nowait(line)
         failure = None
         try:
@@ -68,6 +73,7 @@ def session(folder: Path, **environ: str) -> Iterator[Session]:
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner() as runner:
         for name, value in {**paths, "COPILOT_KERNEL_STATE": str(folder / "state"), **settings, **environ}.items():
             patch.setenv(name, value)
+        trust_environment({})
         made = Session(runner, work)
         try:
             yield made

@@ -63,7 +63,7 @@ def test_it_is_no_answer_that_a_later_run_shows_again(made: Session) -> None:
 def test_a_turn_that_reached_no_agent_has_a_record_and_no_footer(tmp_path: Path) -> None:
     with session(tmp_path, COPILOT_KERNEL_AGENT="no-such-agent") as made:
         outcome = made.run("Hello")
-    [(card, metadata)] = outcome.outputs
+    (card, metadata) = outcome.outputs[-1]
     assert "no-such-agent" in card["text/plain"]
     assert metadata == {
         "copilot_kernel": {

@@ -61,10 +61,12 @@ class Kernel:
             raise CopilotError("The agent ended.")
         return Turn(len(self.prompts), self.stop_reason, "Answer", tuple(calls), "session", "Agent")
 
-    async def run(self, code: str, cell: RecordingCell | None = None, notebook: Any = None) -> RecordingCell:
+    async def run(
+        self, code: str, cell: RecordingCell | None = None, notebook: Any = None, **values: str
+    ) -> RecordingCell:
         cell = cell or again()
         cell.source = cell.source or code
-        await self.session.run(cell, code, notebook)  # type: ignore[arg-type]
+        await self.session.run(cell, code, notebook, values)  # type: ignore[arg-type]
         return cell
 
     def set(self, value: str) -> None:
@@ -97,6 +99,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> None:
 def started(monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """A kernel that has just begun."""
     kernel = Kernel(KernelSession(guard_seconds=0), [])
+    kernel.session.is_introduced = True
     monkeypatch.setattr(kernel.session.chat_runner, "ask", kernel.ask)
     return kernel
 
@@ -104,6 +107,13 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Kernel:
 def outputs(cell: RecordingCell) -> list[tuple[Bundle, Bundle]]:
     """As a notebook saves them."""
     return list(cell.shown.values())
+
+
+async def test_with_another_value_it_is_another_prompt(kernel: Kernel) -> None:
+    kernel.set("keep")
+    for row in ("one", "two", "two"):
+        await kernel.run("change $row", row=row)
+    assert kernel.prompts == ["change $row"] * 2
 
 
 # -- run ------------------------------------------------------------------------------------------------------------

@@ -61,10 +61,10 @@ def test_two_runs_of_a_notebook_give_the_same_outputs(kernelspec: str, tmp_path:
 def test_papermill_gives_parameters_to_a_prompt(kernelspec: str, tmp_path: Path) -> None:
     from papermill import execute_notebook
 
-    book = notebook(kernelspec, LOAD, "name = 'nobody'", "%copilot demo: say Hello {name}")
+    book = notebook(kernelspec, LOAD, "name = 'nobody'", "%copilot demo: echo {name}")
     book.metadata.kernelspec.language = "python"
     book.cells[1].metadata["tags"] = ["parameters"]
     nbformat.write(book, tmp_path / "in.ipynb")
     options = {"cwd": tmp_path, "progress_bar": False, "parameters": {"name": "Ada"}}
     done = execute_notebook(tmp_path / "in.ipynb", tmp_path / "out.ipynb", **options)
-    assert "Hello Ada" in shown(done.cells[-1])
+    assert "\\nAda\\n</value>" in shown(done.cells[-1])

@@ -16,7 +16,7 @@ def test_a_failed_cell_goes_with_the_next_prompt_and_not_with_the_one_after(note
     notebook.run(FAILING)
     outcome = notebook.run(ECHO)
     assert "[error in the last cell" in outcome.text
-    assert all(words in outcome.text for words in ("resource: notebook:error", "prices['apple']", "KeyError: 'apple'"))
+    assert all(words in outcome.text for words in ("resource: notebook:error", "prices[\\'apple\\']", "KeyError:"))
     shown = notebook.run("%copilot %context").text
     assert "error in the last cell" in shown
     assert "notebook:error" not in notebook.run(ECHO).text
@@ -50,7 +50,7 @@ def test_an_agent_that_takes_no_resources_gets_text_and_the_cell_shows_the_same(
     kernel.run(FAILING)
     text = kernel.run(ECHO).text
     assert ("[error in the last cell" in text, "resource: notebook:error" in text) == (True, False)
-    assert "notebook:error:" in text
+    assert "<cell-error>" in text
 
 
 # -- completion -----------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
 from ..limits import LIMIT
+from ..trusting import trust_environment
 
 OPTIONS = ("-f", "{connection_file}", "--CopilotKernel.guard_seconds=0")
 ARGV = (sys.executable, "-P", "-m", "copilot_kernel", *OPTIONS)
@@ -270,6 +271,7 @@ def states(front_end: FrontEnd, *requests: str) -> list[str]:
 def kernel_process(folder: Path, environ: Mapping[str, str], argv: tuple[str, ...] = ARGV) -> Iterator[FrontEnd]:
     log = folder / "kernel.log"
     env = {**os.environ, **no_settings(folder), **QUIET, **environ}
+    trust_environment(env)
     # Another process may take a TCP port between its choice here and the kernel's start; a Unix socket stays free.
     sockets = tempfile.TemporaryDirectory(prefix="kernel-")  # short: the path of a socket has at most 107 characters
     manager = KernelManager(

@@ -19,6 +19,7 @@ from jupyter_client.manager import AsyncKernelManager
 
 from ..agent.command import COMMAND
 from ..agentd.brokers import agents, brokers, end_brokers
+from ..trusting import trust_environment
 from .conftest import StartKernel
 from .front_end import ARGV, LIMIT, OPTIONS, QUIET, gone, is_status, no_settings, parent, until
 from .test_nbclient import executed, notebook, shown
@@ -121,6 +122,7 @@ async def open_and_close(
         )
         manager._kernel_spec = KernelSpec(argv=list(argv), display_name="Copilot", language="copilot")
         settings = {**os.environ, **no_settings(folder), **ON, **environ}
+        trust_environment(settings)
         await manager.start_kernel(cwd=str(work), env=settings, stderr=DEVNULL)
         kernel = psutil.Process(manager.provisioner.pid)
         processes = [kernel]

@@ -16,6 +16,7 @@ from copilot_kernel.cli import main
 
 from ..browser.serving import TOKEN, running_server
 from ..ports import free_port
+from ..trusting import trust_environment
 from .engine import running
 from .remote import Remote, RemoteNotebook
 
@@ -85,9 +86,11 @@ def running_gateway(
 ) -> Iterator[Running]:
     """Ended with the block, and then nothing of it may be left."""
     home.mkdir(parents=True)
-    private = {name: str(home / name.lower()) for name in FOLDERS}
+    data = home.with_name(f"{home.name}-data")  # kernels work in `home`, where nothing counts as the user's
+    private = {name: str(home / name.lower()) for name in FOLDERS} | {"JUPYTER_DATA_DIR": str(data)}
     private |= {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_DEMO_HOME": str(home / "demo")}
-    _install(home / "jupyter_data_dir" / "kernels")
+    _install(data / "kernels")
+    trust_environment({**private, **environment})
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = gateway.start(port, inherited)

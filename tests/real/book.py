@@ -53,7 +53,7 @@ class Notebook:
         self._begun = len(self.scripted.requests)
         text = self.agent.prompt(self.project, *steps, note=note, words=words)
         if self._is_python:
-            above, text = "%%copilot\n", text.replace("{", "{{").replace("}", "}}")
+            above = "%%copilot\n"
         return self.front_end.execute(above + text)
 
     def end(self, cell: str) -> Json:

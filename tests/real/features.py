@@ -5,6 +5,7 @@
 
 import base64
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -77,7 +78,11 @@ def _options(book: Notebook) -> Json:
     listed = book.run("%options", live=False)
     if not book.agent.option:
         return listed
-    book.run(f"%options {book.agent.option}")
+    since = len(book.front_end.published)
+    cell = book.front_end.execute(f"%options {book.agent.option}")
+    if "allow" in book.agent.option:  # it widens
+        book.front_end.click(book.front_end.button("Set it", since))
+    book.end(cell)
     return {**listed, "works": EFFECTS[book.agent.option](book)}
 
 
@@ -234,7 +239,8 @@ def _remembers(text: str) -> bool:
 
 
 def _goes_on(seen: Json, how: str) -> str:
-    first, _, rest = seen["text"].partition("\n")
+    text = re.sub(r"\Aℹ agent: .*\n", "", seen["text"])  # what the first prompt says
+    first, _, rest = text.partition("\n")
     if seen["status"] == "ok" and LOST.partition(":")[0] in first:
         return A_NEW_ONE
     if not (_shows(seen, how) and _remembers(seen["text"])):

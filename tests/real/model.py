@@ -24,6 +24,8 @@ Said = tuple[str, str]
 """The role, and the text, of one message of the conversation that the agent sent along."""
 MARKER = "SCRIPT:"
 LONGEST_HANG = 60.0
+NO_SCRIPT = "There is no script in this prompt."
+OVER = "The script is over."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,11 @@ def next_step(said: list[Said]) -> Step:
     """What the script wants now; a step past its end says so, which ends the turn."""
     scripts = [(at, _script(text)) for at, (role, text) in enumerate(said) if role == "user" and MARKER in text]
     if not scripts:
-        return Step(say="There is no script in this prompt.")
+        return Step(say=NO_SCRIPT)
     start, script = scripts[-1]
     at = sum(role == "assistant" for role, _ in said[start + 1 :])
     if at >= len(script["steps"]):
-        return Step(say="The script is over.")
+        return Step(say=OVER)
     if script["steps"][at].get("recall"):
         return Step(say="I remember: " + ", ".join(each["note"] for _, each in scripts if each["note"]))
     return Step(**script["steps"][at], name=f"{script.get('name', '')}{start}_{at}")

@@ -23,12 +23,13 @@ from .model import Model
 from .plays import Json, serving
 
 pytestmark = [pytest.mark.real_agent, played("test_server.play", COPILOT)]
-TOKEN = "secret"
+TOKEN, CHAT_KEY = "secret", "of the chat"
 
 
 def play(agent: Agent) -> Json:
     port, home = free_port(), Path(os.environ["HOME"])
     command = [str(Path(sys.executable).with_name("copilot-kernel")), "serve", f"--port={port}"]
+    command.append(f"--CopilotApp.chat_key={CHAT_KEY}")
     private = {"JUPYTER_TOKEN": TOKEN, "JUPYTER_RUNTIME_DIR": str(home / "runtime")}
     with model.running() as scripted, serving(command, port, {**agent.settings(home, scripted.url), **private}):
         return {"api": _asked(agent, port, scripted), "frames": asyncio.run(_talk(agent, port))}
@@ -58,17 +59,21 @@ def _asked(agent: Agent, port: int, scripted: Model) -> Json:
             "stream": "".join(chunk.choices[0].delta.content or "" for chunk in stream),
         }
         ask({"call": [("shell", f"touch {PROJECT}")]}, {"say": "Tried."})
+        named: dict[str, Any] = {"model": "any", "extra_headers": {"X-Copilot-Session": "b"}}
+        command: Any = [{"role": "user", "content": "/allow-all on"}]
+        slashes = [ai.chat.completions.create(messages=command, **named).choices[0].message.content for _ in range(2)]
+        ask({"call": [("shell", f"touch {PROJECT}")]}, {"say": "Tried."}, extra_headers=named["extra_headers"])
         kept = {"X-Copilot-Session": "a"}
         ask({"say": "Noted."}, note="blue", extra_headers=kept)
         again, alone = ask({"recall": True}, extra_headers=kept), ask({"recall": True})
         recalls = [each.choices[0].message.content for each in (again, alone)]
-        return {**found, "made": made.exists(), "recalls": recalls}
+        return {**found, "made": made.exists(), "recalls": recalls, "slashes": slashes}
 
 
 async def _talk(agent: Agent, port: int) -> Json:
     """The frames of each exchange by name."""
     url = f"ws://127.0.0.1:{port}/copilot/chat/ws"
-    socket = await websocket_connect(HTTPRequest(url, headers={"Authorization": f"token {TOKEN}"}))
+    socket = await websocket_connect(HTTPRequest(url, headers={"Authorization": f"token {CHAT_KEY}"}))
     made = Path(os.environ["HOME"]) / "made-by-approval"
 
     async def say(*steps: Json) -> list[Json]:
@@ -102,6 +107,10 @@ async def _heard(socket: WebSocketClientConnection, last: str, **sent: str) -> l
 
 def test_it_answers_plainly_and_as_a_stream(seen: Json) -> None:
     assert (seen["api"]["plain"]["text"], seen["api"]["stream"]) == ("Four.", "Streamed.")
+
+
+def test_a_message_allows_nothing_though_it_is_a_command_of_the_agent(seen: Json) -> None:
+    assert (seen["api"]["slashes"], seen["api"]["made"]) == ([model.NO_SCRIPT] * 2, False)
 
 
 def test_the_model_gets_all_messages_of_all_roles_in_order_and_marked(seen: Json) -> None:

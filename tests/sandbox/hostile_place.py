@@ -17,7 +17,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import NamedTuple
 
 import pytest
-from copilot_kernel.sandbox import programs
+from copilot_kernel import programs
 
 from ..agent.attempts import ATTEMPTS, Place
 from ..limits import LIMIT

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from copilot_kernel.sandbox.programs import links_of, needed_by
+from copilot_kernel.programs import links_of, needed_by
 
 
 def file(path, text=""):

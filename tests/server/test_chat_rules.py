@@ -11,6 +11,20 @@ from .sockets import Client
 ECHO = "Bash(echo *)"
 
 
+@pytest.mark.parametrize("text", ["/permissions mode acceptEdits", "/permissions allow Read", "/agent sh -c id"])
+async def test_a_chat_cannot_be_widened_from_inside(api: Api, text: str) -> None:
+    async with api.chat() as client:
+        await client.begin()
+        await client.act("send", text=text)
+        while (told := await client.next())["type"] != "done":
+            pass
+        assert told["stop_reason"] == "error"
+        await client.act("send", text="/permissions mode plan")
+        while (told := await client.next())["type"] != "done":
+            pass
+        assert told["stop_reason"] == "command"
+
+
 BYPASS = {"chat_permission_mode": "bypassPermissions"}
 ALLOWED = {"chat_allow": [ECHO]}
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.jsonrpc import RequestFailed
+from copilot_kernel.server.openai.prompt import INTRODUCTION
 
 from ..acp.scripted import Script, numbered
 from .api import Api, Json, prompts, scripted, until, user
@@ -37,6 +38,11 @@ def texts(script: Any) -> list[str]:
     return ["".join(block["text"] for block in blocks) for blocks in prompts(script)]
 
 
+def marked(text: str) -> str:
+    """The prompt for one message of a user."""
+    return f'{INTRODUCTION}\n\n<message role="user">\n{text}\n</message>'
+
+
 def sessions(script: Any) -> list[str]:
     return [params["sessionId"] for method, params in script.heard if method == "session/prompt"]
 
@@ -56,12 +62,12 @@ async def test_the_header_counts_before_metadata_and_metadata_before_the_user(ap
 async def test_of_a_history_that_the_agent_knows_only_the_new_part_goes_to_it(api: Api, answers: Json) -> None:
     async with scripted(api.pool, **answers) as script:
         history = user("One")
-        for text in ("Two", "Three"):
+        for text in ("/allow-all on", "Three"):
             got = await api.complete(history, "a")
             assert got.body["usage"]["total_tokens"] == 11, "of this turn"
             history += [said(f"  {got.said}\n"), *user(text)]
         await api.complete(history, "a")
-        assert texts(script) == ["One", "Two", "Three"]
+        assert texts(script) == [marked(text) for text in ("One", "/allow-all on", "Three")]
 
 
 async def test_a_history_that_comes_back_as_parts_is_the_same(api: Api, answers: Json) -> None:
@@ -75,7 +81,7 @@ async def test_a_history_that_comes_back_as_parts_is_the_same(api: Api, answers:
         last = {"role": "user", "content": parts("3", "4")}
         await api.complete([*history, *user("Two"), said("Answer 2"), last], "a")
         await api.complete([{"role": "user", "content": parts("Eins")}, *history[1:], *user("Five")], "a")
-        assert texts(script)[:3] == ["One", "Two", "34"]
+        assert texts(script)[:3] == [marked(text) for text in ("One", "Two", "3\n4")]
         assert sessions(script) == ["s1", "s1", "s1", "s2"]
 
 

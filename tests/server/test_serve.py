@@ -23,7 +23,7 @@ from ..limits import LIMIT
 from ..ports import free_port
 
 PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
-TOKEN = "secret"
+TOKEN, KEY = "secret", "of the chat"
 Here = Callable[..., tuple[int, str]]
 
 
@@ -55,8 +55,8 @@ def here(capsys: pytest.CaptureFixture[str]) -> Here:
     return lambda *arguments: (main(["serve", *arguments]), capsys.readouterr().out)
 
 
-def ask(port: int, path: str) -> httpx.Response:
-    headers = {"Authorization": f"Bearer {TOKEN}"}
+def ask(port: int, path: str, key: str = TOKEN) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {key}"}
     return httpx.get(f"http://127.0.0.1:{port}/{path}", headers=headers, trust_env=False, timeout=LIMIT)
 
 
@@ -68,9 +68,11 @@ def test_start_status_stop(here: Here, port: int, tmp_path: Path) -> None:
     assert (started.returncode, f"port {port}" in started.stdout) == (0, True), started.stderr
     assert ask(port, "health").json() == {"status": "ok", "models_available": 0}
     assert [model["id"] for model in ask(port, "v1/models").json()["data"]] == ["scripted", "scripted-large"]
-    for nothing in ("api/kernels", "api/contents", "api/terminals", "nothing", "api/media/x"):
+    for nothing in ("api/kernels", "api/contents", "api/terminals", "nothing"):
         got = ask(port, nothing)
         assert (got.status_code, got.json()["error"]["type"]) == (404, "not_found")
+    for of_chat in ("copilot/chat", "copilot/chat/sessions", "api/chat/ws", "api/media/x"):
+        assert ask(port, of_chat).status_code == 403
     assert ask(port, "").headers["Location"].rstrip("?") == "/copilot/chat"
 
     (server,) = json.loads(here("status", "--json")[1])["servers"]
@@ -123,11 +125,12 @@ def test_a_port_in_use_is_a_clear_error(action: tuple[str, ...], capsys: pytest.
 
 def test_without_a_terminal_an_interrupt_ends_it_and_its_agents(port: int) -> None:
     """So JupyterHub ends servers; while a question waits, the agent's task and its threads are there."""
-    command = [PROGRAM, "serve", f"--port={port}"]
+    command = [PROGRAM, "serve", f"--port={port}", f"--CopilotApp.chat_key={KEY}"]
     server = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         until(lambda: answers(port), "the server answers", LIMIT)
-        headers = {"Authorization": f"Bearer {TOKEN}"}
+        assert ask(port, "copilot/chat/sessions").status_code == 403
+        headers = {"Authorization": f"Bearer {KEY}"}
         with connect(f"ws://127.0.0.1:{port}/copilot/chat/ws", additional_headers=headers, proxy=None) as chat:
             chat.send(json.dumps({"action": "new_session"}))
             chat.send(json.dumps({"action": "send", "text": "demo: create poem.txt roses"}))

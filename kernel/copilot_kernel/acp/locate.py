@@ -8,13 +8,16 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..config import DEMO_COMMAND, Settings
 from ..errors import AgentNotFound, UsageError
+from ..programs import find_outside, is_inside, project_folders
 
 PROGRAM_NOT_FOUND = "The agent's program {} was not found"
+PROGRAM_IN_PROJECT = "The agent's program {} lies in the project, from which no agent is started"
 INVALID_COMMAND = "Invalid command for the agent: {} ({})"
 ADDRESS_FORM = "Use tcp://HOST:PORT, with a port from 1 to 65535."
 INVALID_ADDRESS = "Invalid address for the agent: {}"
@@ -44,19 +47,25 @@ class Launch:
     environ: Mapping[str, str] | None = None
 
 
-def locate(agent: str, environ: Mapping[str, str]) -> Launch:
+def locate(agent: str, environ: Mapping[str, str], project: Collection[Path] = ()) -> Launch:
     """Find the agent that the setting `agent` names; empty means GitHub Copilot CLI.
 
-    Raises AgentNotFound if the program is missing, UsageError if the setting is invalid.
+    Its program is in none of the folders `project`, where an agent or a stranger may have put it. Raises AgentNotFound
+    if it is missing, UsageError if the setting is invalid.
     """
     agent = agent.strip()
     if not agent:
-        return _copilot(environ)
+        return _copilot(environ, project)
     if agent == "demo":
         return Launch(argv=_demo(environ), label="demo agent")
     if "://" in agent.split()[0]:
         return _address(agent)
-    return _command(agent, environ)
+    return _command(agent, environ, project)
+
+
+def located(settings: Settings, environ: Mapping[str, str] = os.environ) -> Launch:
+    """The agent of the settings; see `locate`. Reads the disk."""
+    return locate(settings.agent, environ, project_folders(settings.folder))
 
 
 def with_denied_tools(launch: Launch, patterns: Iterable[str]) -> Launch:
@@ -100,8 +109,8 @@ def _deny_pattern(rule: str, root: str, home: str) -> list[str]:
     return [f"{_BARE[name]}({pattern})"] if is_path else []
 
 
-def _copilot(environ: Mapping[str, str]) -> Launch:
-    program = _which("copilot", environ) or _which(str(_github_cli_copy(environ)), environ)
+def _copilot(environ: Mapping[str, str], project: Collection[Path]) -> Launch:
+    program = _which("copilot", environ, project) or _which(str(_github_cli_copy(environ)), environ, project)
     if program is None:
         raise AgentNotFound(NOT_INSTALLED, INSTALL)
     return _launch((program,))
@@ -113,12 +122,14 @@ def _github_cli_copy(environ: Mapping[str, str]) -> Path:
     return Path(data, "gh", "copilot", "copilot")
 
 
-def _command(agent: str, environ: Mapping[str, str]) -> Launch:
+def _command(agent: str, environ: Mapping[str, str], project: Collection[Path]) -> Launch:
     try:
         name, *arguments = shlex.split(agent)
     except ValueError as error:
         raise UsageError(INVALID_COMMAND.format(agent, error), "Check its quotes.") from error
-    program = _which(name, environ)
+    program = _which(name, environ, project)
+    if program is None and project and _which(name, environ, ()):
+        raise AgentNotFound(PROGRAM_IN_PROJECT.format(name), "Install it elsewhere, for example for your user.")
     if program is None:
         hint = "Check the agent setting (COPILOT_KERNEL_AGENT) and the Jupyter server's PATH, or give the full path."
         raise AgentNotFound(PROGRAM_NOT_FOUND.format(name), hint)
@@ -132,13 +143,11 @@ def _launch(argv: tuple[str, ...]) -> Launch:
     return Launch(argv if "--acp" in argv else (*argv, "--acp"), label="GitHub Copilot CLI", is_copilot=True)
 
 
-def _which(name: str, environ: Mapping[str, str]) -> str | None:
-    """The program's absolute path, since the agent runs in another folder. Relative folders of PATH are left out: they
-    are in the project, where an agent may have put a program."""
+def _which(name: str, environ: Mapping[str, str], project: Collection[Path]) -> str | None:
+    """The program's absolute path, since the agent runs in another folder."""
     name = _home(environ) + name[1:] if name.startswith("~/") else name
-    folders = filter(os.path.isabs, environ.get("PATH", os.defpath).split(os.pathsep))
-    found = shutil.which(name, path=os.pathsep.join(folders))
-    return os.path.abspath(found) if found else None
+    found = shutil.which(name) if "/" in name else find_outside(name, project, environ)
+    return os.path.abspath(found) if found and not is_inside(Path(found), project) else None
 
 
 def _home(environ: Mapping[str, str]) -> str:
@@ -146,8 +155,8 @@ def _home(environ: Mapping[str, str]) -> str:
 
 
 def _demo(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """`COPILOT_KERNEL_DEMO_COMMAND` is for a demo agent that does more than ours, such as that of the tests."""
-    if command := environ.get("COPILOT_KERNEL_DEMO_COMMAND"):
+    """DEMO_COMMAND is for a demo agent that does more than ours, such as that of the tests."""
+    if command := environ.get(DEMO_COMMAND):
         return tuple(shlex.split(command))
     return sys.executable, "-P", "-m", "copilot_kernel.demo"
 

@@ -20,6 +20,8 @@ from .transport import Pace, PipeTransport, single_error
 
 TAIL_BYTES = 64 * 1024
 """Of standard error, that are kept."""
+ALLOW_ALL = "COPILOT_ALLOW_ALL"
+"""With it, Copilot CLI asks about nothing: whoever wrote a project's `.env` may have set it."""
 
 
 @asynccontextmanager
@@ -38,6 +40,10 @@ async def agent_process(
                 yield transport
             finally:
                 await transport.close()
+
+
+def _passed(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name != ALLOW_ALL}
 
 
 class ProcessTransport:
@@ -142,7 +148,7 @@ async def _start(argv: Sequence[str], cwd: str, graces: Graces, environ: Mapping
         with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
             process = await anyio.open_process(
                 list(argv), stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
-                cwd=cwd, env=without_proxy_to_us(guarded(environ)), start_new_session=True,
+                cwd=cwd, env=without_proxy_to_us(guarded(_passed(environ))), start_new_session=True,
             )  # fmt: skip
     except BaseException as error:
         _close(ours)

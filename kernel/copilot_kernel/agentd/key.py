@@ -40,7 +40,7 @@ class AgentSpec:
             [(each.name, each.type, each.command, each.args, each.env) for each in self.servers],
             sorted(self.offers),
             (settings.fs, settings.terminal, settings.answer_form),
-            (settings.sandbox, settings.sandbox_read, settings.sandbox_write, settings.state),
+            (settings.sandbox, settings.sandbox_read, settings.sandbox_write, settings.state, settings.absent),
             sorted(self.environ.items()),
         )
         return sha256(json.dumps(parts).encode()).hexdigest()[:DIGEST_CHARS]

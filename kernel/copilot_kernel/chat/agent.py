@@ -6,7 +6,6 @@ Only starting, connecting, `initialize` and opening a session are ever tried aga
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from ..acp.agent_errors import no_sign_in_hint
 from ..acp.connection import WireLog
 from ..acp.handlers import ClientHandlers, Service
 from ..acp.jsonrpc import INTERNAL_ERROR, TIMEOUT
-from ..acp.locate import Launch, locate, with_denied_tools
+from ..acp.locate import Launch, located, with_denied_tools
 from ..acp.mcp import McpOffer, select_servers, with_mcp_flag
 from ..acp.messages import AgentInfo, AuthMethod
 from ..acp.transport import single_error
@@ -194,7 +193,7 @@ class Agent:
                 await self._life.over.wait()
 
     def _launch(self) -> Launch:
-        return with_denied_tools(locate(self.settings.agent, os.environ), self._denied())
+        return with_denied_tools(located(self.settings), self._denied())
 
     async def _start(self, launch: Launch) -> None:
         """An address that was reached before may only be about to come back."""

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from ..acp.messages import AgentInfo, AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock
 from ..errors import UsageError
-from ..notebook.content import fenced
+from ..tags import tagged
 
 NEITHER = "{} is neither a file nor a folder"
 MAX_BINARY_BYTES = 10 * 1024 * 1024
@@ -124,12 +124,12 @@ def _content(path: str, file: Path, info: AgentInfo, cwd: str) -> Block:
 
 
 def _without_resource(block: Block) -> Block:
-    """An embedded text as text that says what it is."""
+    """An embedded text as text; a file in a tag, in which what comes from the notebook stands already."""
     if not isinstance(block, EmbeddedResource) or block.text is None:
         return block
-    is_file = block.uri.startswith("file:")
-    name = f"The file {unquote(urlsplit(block.uri).path)}" if is_file else block.uri
-    return TextBlock(f"{name}:\n{fenced(block.text.rstrip(chr(10)), '')}")
+    if not block.uri.startswith("file:"):
+        return TextBlock(block.text)
+    return TextBlock(tagged("attached-file", block.text.rstrip("\n"), path=unquote(urlsplit(block.uri).path)))
 
 
 def _takes_resources(info: AgentInfo) -> bool:

@@ -12,19 +12,23 @@ from dataclasses import replace
 from typing import Any, Self
 
 import anyio
+from anyio import to_thread
 
 from ..acp.agent_connection import Session
 from ..acp.handlers import ClientHandlers
-from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, TextBlock, Update
+from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, TextBlock, ToolCallUpdate, Update
 from ..acp.results import parse_messages, short_name
 from ..config import SANDBOXED, Settings, made_state_folder
 from ..conversation.model import Conversation, ToolCall
 from ..errors import AgentError, CopilotError, UsageError
 from ..notebook.live import NotebookSource
+from ..permissions import inputs
 from ..permissions.ledger import Ledger
+from ..permissions.request import CHANGING
 from ..permissions.rulebook import Rulebook
 from ..rendering.changes import TurnChanges
 from ..rendering.status import STARTING
+from . import slash
 from .activity import ActivityLine
 from .agent import Agent, Retry, auth_method, readable
 from .attachments import prepare
@@ -41,10 +45,13 @@ from .session_store import SessionLocks, SessionStore
 from .sessions import SessionManager
 from .shared import SharedAgent, SharedAgentHandle, denied_tools
 from .state import ConversationState
+from .trust import TrustGate, TrustStore
 from .turn import FAILED, Stop, Turn, View
 from .unasked import UnaskedActionMonitor
 from .undoing import Undo
 
+COMMANDS_SECONDS = 1.0
+"""For which a prompt that begins with `/` waits, if the agent has not said yet which commands it has."""
 ENDED = "The agent did not stop in time and was ended; the next prompt starts it again."
 SENT = "You told the agent: {}"
 UNSENT = "This was not sent to the agent, because the turn did not end by itself: {}"
@@ -89,6 +96,9 @@ class Chat:
         self.policy = self._permissions.policy
         self._monitor = UnaskedActionMonitor(self._state, self._permissions)
         self._elicitations = Elicitations(self._state)
+        can_sandbox = shared is None and "://" not in settings.agent
+        self._trust = TrustGate(settings, self._state, can_sandbox=can_sandbox)
+        self._state.observers.append(self._note_edit)
         self._retry = retry or Retry()
         self._services = ClientServices(
             settings,
@@ -124,6 +134,7 @@ class Chat:
             self._locks,
             self._tools,
             self._reset_permissions,
+            self._admit,
         )
         self._handle: Agent | SharedAgentHandle = (
             SharedAgentHandle(shared, handlers, serve, self._sessions, self._state) if shared else self.agent
@@ -187,7 +198,7 @@ class Chat:
                     words = "\n\n".join(feedback)
                     feedback.clear()
                     self._state.notify("info", SENT.format(words))
-                    turn = turn.joined(await self._turn((TextBlock(words),), view))
+                    turn = turn.joined(await self._turn((TextBlock(slash.as_text(words)),), view))
                 return turn
             except CopilotError:
                 self._failed = turn.joined(self._failed) if turn and self._failed else self._failed
@@ -278,6 +289,9 @@ class Chat:
         result, failure = PromptResult("cancelled"), None
         self.attached = tuple(block for block in self.attached if block not in blocks)
         await self.undo.begun()
+        if slash.has_slash(blocks):
+            commands = await self._state.commands_within(COMMANDS_SECONDS)
+            blocks = slash.checked(blocks, [command.name for command in commands])
         introduction = (*self._tools.introduction(blocks), *self.undo.introduction(blocks, session.id))
         prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *introduction)
@@ -373,7 +387,8 @@ class Chat:
     async def prepare(self) -> None:
         """Do what the first prompt would otherwise wait for, and what nobody notices: no session is opened."""
         self.undo.prepare()
-        await self.agent.start_early()
+        if await to_thread.run_sync(self._trust.is_settled):
+            await self.agent.start_early()
 
     async def ready(self) -> None:
         """Open the session that the next prompt would go to, if it is not open."""
@@ -411,6 +426,26 @@ class Chat:
         self._permissions.reset()
         if self.book != before:
             self._state.notify("info", RESET)
+
+    @property
+    def trusted(self) -> TrustStore:
+        """What the user trusts, in any folder."""
+        return self._trust.store
+
+    async def _admit(self) -> None:
+        """Raise UsageError if the user does not trust what would run in the folder; hide what must not."""
+        absent = await self._trust.check()
+        if absent != self.agent.settings.absent:
+            await self._handle.end()
+            sandbox = "required" if absent else self._trust.settings.sandbox
+            self.agent.settings = replace(self.agent.settings, sandbox=sandbox, absent=absent)
+
+    def _note_edit(self, update: Update | None) -> None:
+        """What the user has allowed the agent to write is trusted as it is then."""
+        if isinstance(update, ToolCallUpdate) and update.status == "completed":
+            call = self.conversation.call(update.id)
+            if call and call.kind in CHANGING and call.id in self._permissions.approvals.clicked:
+                self._trust.edited(inputs.read(call).paths)
 
     # -- the agent ----------------------------------------------------------------------------------------------------
 

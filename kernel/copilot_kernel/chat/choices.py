@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from ..acp.lenient import as_str, opt_str
@@ -38,6 +38,8 @@ class Setting:
     choices: tuple[Choice, ...]
     current: int | None = None
     about: str = ""
+    # The protocol's, such as `model` or `thought_level`; empty if the agent gives none.
+    category: str = ""
 
     @property
     def chosen(self) -> Choice | None:
@@ -87,7 +89,8 @@ def find_option(found: Sequence[Setting], typed: str) -> Setting:
 def _option(option: Json) -> Setting:
     id, name, about = (as_str(option.get(key)) for key in ("id", "name", "description"))
     if option.get("type") != "boolean":
-        return _setting(id, name or id, tuple(choices(option)), opt_str(option.get("currentValue")), about)
+        found = _setting(id, name or id, tuple(choices(option)), opt_str(option.get("currentValue")), about)
+        return replace(found, category=as_str(option.get("category")))
     switch = (Choice(True, "on"), Choice(False, "off"))
     return Setting(id, name or id, switch, _place(switch, option.get("currentValue")), about)
 

@@ -145,6 +145,8 @@ class Approvals:
         self.ledger = Ledger()
         # By entry id, the calls that were asked about and allowed, as they were shown then.
         self.allowed: dict[int, ToolCall] = {}
+        # The entry ids of those that the user allowed.
+        self.clicked: set[int] = set()
         # The calls that the user allowed for always, by an option of the agent's.
         self.standing: tuple[ToolCall, ...] = ()
         self.unmatched = UnmatchedRequests()
@@ -155,6 +157,8 @@ class Approvals:
         """Note the answer to a request about `call`."""
         if answer.allows:
             self.allowed[call.id] = call
+        if answer.allows and answer.by == "you":
+            self.clicked.add(call.id)
         if answer.allows and not call.call_id:
             self.unmatched.allow(call)
         if answer.by == "you" and answer.option is not None and answer.option.kind == "allow_always":
@@ -169,6 +173,7 @@ class Approvals:
     def forget(self, first: int) -> None:
         """Drop the calls before entry `first`: the conversation does not keep them either."""
         self.allowed = {number: call for number, call in self.allowed.items() if number >= first}
+        self.clicked = {number for number in self.clicked if number >= first}
 
     def take_operation(self, call: ToolCall) -> bool:
         """Whether `call` shows what we did. Consumes it: each operation accounts for one call."""

@@ -69,7 +69,7 @@ class SessionManager:
     """At most one session is open, and locked.
 
     `end_agent` lets the agent be started again for the next attempt. `on_new_conversation` is called when the
-    conversation is another one than before.
+    conversation is another one than before. `admit` raises UsageError if the agent may not start or open a session.
     """
 
     def __init__(
@@ -82,7 +82,9 @@ class SessionManager:
         locks: SessionLocks,
         tools: NotebookTools,
         on_new_conversation: Callable[[], None],
+        admit: Callable[[], Awaitable[None]],
     ) -> None:
+        self._admit = admit
         self._agent, self._end_agent, self._state, self._retry = agent, end_agent, state, retry
         self._store, self._locks, self._tools, self._on_new_conversation = store, locks, tools, on_new_conversation
         # The open one, and the one that was opened last.
@@ -109,7 +111,11 @@ class SessionManager:
             return self.current or await self._open()
 
     async def link(self) -> AgentConnection:
-        """The agent, started if need be. Raises AgentNotFound, AgentStartFailed, ProtocolUnsupported, AgentRefused."""
+        """The agent, started if need be.
+
+        Raises AgentNotFound, AgentStartFailed, ProtocolUnsupported, AgentRefused, UsageError.
+        """
+        await self._admit()
         return await self._retry(self._agent.ready, self._state.status)
 
     def use(self) -> None:
@@ -305,6 +311,7 @@ class SessionManager:
 
     async def _opened(self, how: str, session_id: str) -> Session:
         """What comes meanwhile is kept, until `_adopt` knows what it belongs to."""
+        await self._admit()
         self._opening = _Opening(session_id)
         try:
             link = await self._agent.ready()

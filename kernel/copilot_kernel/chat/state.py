@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import anyio
 from msgspec.structs import replace
 
-from ..acp.messages import Block, NoticeUpdate, SessionState, ToolCallUpdate, Update
+from ..acp.messages import AvailableCommand, Block, CommandsUpdate, NoticeUpdate, SessionState, ToolCallUpdate, Update
 from ..conversation import reduce
 from ..conversation.model import Conversation, ToolCall
 from .failures import SHOWN, FailureFilter, progress
@@ -124,6 +125,22 @@ class ConversationState:
             self._pending.append(notice)
         else:
             self.update(notice)
+
+    async def commands_within(self, seconds: float) -> tuple[AvailableCommand, ...]:
+        """The agent's commands, which it may tell only some time after it has opened the session."""
+        told = anyio.Event()
+
+        def observe(update: Update | None) -> None:
+            if isinstance(update, CommandsUpdate):
+                told.set()
+
+        self.observers.append(observe)
+        try:
+            with anyio.move_on_after(0 if self.conversation.commands else seconds):
+                await told.wait()
+        finally:
+            self.observers.remove(observe)
+        return self.conversation.commands
 
     def status(self, words: str) -> None:
         """Show a transient line in the running turn."""

@@ -25,6 +25,10 @@ FAILED = "error"
 class View(Protocol):
     """What a front end shows of one turn. No method may raise; `show` and `status` must not block."""
 
+    @property
+    def attended(self) -> bool:
+        """Whether somebody is there to answer."""
+
     def show(self, entry: Entry) -> None:
         """Draw `entry`, which is new or changed. It belongs to this view's turn, but may come after the turn's end."""
 

@@ -25,6 +25,7 @@ from ..undo.cells import CellChange
 from ..undo.history import LOST, Outcome, Plan, TurnFiles, UndoHistory
 from ..undo.listing import ListedChange, listed
 from ..undo.record import ChangedFile
+from .slash import has_slash
 
 OFF = "Undo is off: the setting `undo` is false."
 UNDONE = (
@@ -139,9 +140,8 @@ class Undo:
 
         It goes with each prompt until `told`.
         """
-        is_command = bool(blocks) and isinstance(blocks[0], TextBlock) and blocks[0].text.lstrip().startswith("/")
         undone = self._undone.get(session, [])
-        self._session, self._telling = session, 0 if is_command else len(undone)
+        self._session, self._telling = session, 0 if has_slash(blocks) else len(undone)
         if not self._telling:
             return ()
         named = [visible_line(path) for path in dict.fromkeys(undone)]

@@ -15,6 +15,7 @@ from anyio.abc import TaskStatus
 from ..acp.messages import TextBlock
 from ..chat import Chat, Turn
 from ..chat.attachments import mentions
+from ..chat.slash import as_text
 from ..config import Settings
 from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
@@ -54,7 +55,7 @@ def _settings(agent: str | None) -> Settings:
 
 
 def _prompt(text: str) -> str:
-    prompt = sys.stdin.read() if text == "-" else text
+    prompt = as_text(sys.stdin.read()) if text == "-" else text
     if not prompt.strip():
         raise UsageError("The prompt is empty.", 'For example: copilot-kernel ask "What does this folder hold?"')
     return prompt

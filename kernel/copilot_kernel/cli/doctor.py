@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 import subprocess
 from contextlib import suppress
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .. import __version__, config, sandbox
-from ..acp.locate import locate
+from ..acp.locate import located
 from ..acp.messages import AgentInfo
 from ..agentd.key import DIGEST_CHARS
 from ..agentd.sockets import socket_path
@@ -137,7 +136,7 @@ def check_widgets() -> Check:
 def check_agent(settings: Settings) -> Check:
     """Whether the agent of the settings can be found. Only Copilot is asked for its version."""
     try:
-        launch = locate(settings.agent, os.environ)
+        launch = located(settings)
     except CopilotError as error:
         return Check("agent", "broken", str(error), error.hint)
     if not launch.argv:

@@ -129,5 +129,7 @@ class _Unattended:
     async def ask(self, question: Question) -> PermissionAnswer:
         return PermissionAnswer(None, "none", "nothing runs while a conversation is exported")
 
+    attended = False
+
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
         return ElicitationAnswer("decline", reason="an export asks no questions")

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
 
+from ..config import AGENT, AGENT_ARGUMENT
 from ..errors import UsageError
 
 MODULE = "copilot_kernel"
@@ -44,8 +45,7 @@ def local_spec(display_name: str = "", agent: str = "") -> dict[str, Any]:
     spec: dict[str, Any] = json.loads((package_data("kernelspec") / "kernel.json").read_text("utf-8"))
     spec["argv"] = [sys.executable, *spec["argv"][1:]]
     spec["display_name"] = display_name or spec["display_name"]
-    if agent:
-        spec["env"] = {"COPILOT_KERNEL_AGENT": agent}
+    spec["argv"] += [AGENT_ARGUMENT.format(agent)] if agent else []
     return spec
 
 
@@ -54,7 +54,7 @@ def remote_spec(display_name: str = "", agent: str = "") -> dict[str, Any]:
 
     The language is `python`, because Enterprise Gateway's scripts know no `copilot`.
     """
-    spec = local_spec(agent=agent)
+    spec = local_spec()
     arguments = [
         *("--kernel-id", "{kernel_id}"),
         *("--port-range", "{port_range}"),
@@ -67,6 +67,7 @@ def remote_spec(display_name: str = "", agent: str = "") -> dict[str, Any]:
         "argv": [sys.executable, LAUNCHER, *arguments],
         "display_name": f"{display_name or spec['display_name']} (remote)",
         "language": "python",
+        **({"env": {AGENT: agent}} if agent else {}),  # the launcher passes no argument on
         "metadata": {"process_proxy": {"class_name": PROCESS_PROXY}},
     }
 

@@ -20,6 +20,7 @@ from .error_text import FAILED
 from .parser import names
 
 OTHER_PORT = "`copilot-kernel serve status` shows what is running; choose another port with --port N."
+CHAT = "The chat needs a key of its own: copilot-kernel serve start --CopilotApp.chat_key=KEY"
 STOPPED = "stopped: no server with this extension is running"
 START_SECONDS = 60.0
 STATUS_SECONDS = 5.0
@@ -75,7 +76,7 @@ def _start(port: int | None, options: Sequence[str]) -> int:
     _require_free(port)
     path = _log_file(port)
     server = _wait_for(_launch(port, options, path), path)
-    print(f"{_line(server)}\nThe API key is the server's token: jupyter server list")
+    print(f"{_line(server)}\nThe API key is the server's token: jupyter server list\n{CHAT}")
     return 0
 
 

@@ -154,7 +154,8 @@ def with_chat(settings: Settings, seconds: float, late: str, use: Callable[[Chat
     Raises CopilotError; AgentStartFailed with the text `late` after `seconds`.
     """
 
-    settings = replace(settings, agent_sharing="off")
+    # What is typed in a shell is the user's, and so is its environment.
+    settings = replace(settings, agent_sharing="off", widened=())
 
     async def no_pause(_: float) -> None:
         await checkpoint()

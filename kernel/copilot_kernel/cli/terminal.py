@@ -78,6 +78,11 @@ class Terminal:
         """Show it on a line that is replaced in place, if stderr is a terminal."""
         self._printer.status(words)
 
+    @property
+    def attended(self) -> bool:
+        """There is a terminal."""
+        return bool(self._person)
+
     async def ask(self, question: Question) -> PermissionAnswer:
         """One question at a time. A question that is withdrawn says so."""
         if not self._person:

@@ -11,9 +11,9 @@ from .notebook import ToolFailed, call, has_notebook
 from .stage import Stage
 
 _PLOT = re.compile(r"\bmean of `?(?P<column>\w+)`? in `?(?P<table>\w+)", re.IGNORECASE)
-_CELL = re.compile(r"^=== cell \d+, id (?P<id>[^\s,]+), (?P<about>.*)\n", re.MULTILINE)
+_CELL = re.compile(r'^<(notebook-cell\S*) number="\d+" id="([^"]+)"[^\n]*>\n(.*?)\n</\1>$', re.MULTILINE | re.DOTALL)
+_PART = re.compile(r'^<(cell-\S+)(?: kind="(\w+)")?>\n(.*?)\n</\1>$', re.MULTILINE | re.DOTALL)
 _NO_PAGE = re.compile("No (open )?page ")
-_OUTPUT = "\n--- output\n"
 _QUOTED = re.compile(r"'([^'\W\d]\w*)'")
 
 
@@ -41,14 +41,13 @@ async def _with_errors(stage: Stage, scene: Awaitable[None]) -> None:
 
 async def _plot(stage: Stage, table: str, column: str) -> None:
     """Inspect the table, insert a cell that draws, run it, and say what came out."""
-    inspected = await call(stage, "inspect_variable", name=table)
+    _, _, inspected = (await call(stage, "inspect_variable", name=table)).partition("\n")
     dates = re.search(r"^  (\w+): datetime", inspected, re.MULTILINE)
     if "DataFrame" in inspected.partition("\n")[0] and dates is None:
         raise ToolFailed(f"`{table}` has no column with dates.")
     source = FIGURE.format(table, dates[1], column) if dates else CHART.format(table, column)
     await stage.stream(f"I add a cell that draws the mean of `{column}` for each month.\n\n")
-    result = await _run_in_new_cell(stage, source)
-    _, _, output = result.partition("\n")
+    output = "\n".join(text for *_, text in _PART.findall(await _run_in_new_cell(stage, source)))
     await stage.stream(f"This came out:\n\n```text\n{output}\n```\n")
 
 
@@ -84,20 +83,15 @@ for month, values in monthly.items():
 @dataclass(frozen=True, slots=True)
 class _Cell:
     id: str
-    about: str
     source: str
-    output: str
-
-    @property
-    def failed(self) -> bool:
-        return "error:" in self.output.splitlines()
+    error: str
 
 
 async def _fix(stage: Stage, prompt: str) -> None:
     """Correct a misspelt name in the cell that failed, run it again, and say what was wrong."""
     cells = _cells(await call(stage, "read_notebook", outputs=True))
     named = [cell for cell in cells if f"@cell:{cell.id}" in prompt]
-    failed = named or [cell for cell in cells if cell.failed]
+    failed = named or [cell for cell in cells if cell.error]
     if not failed:
         raise ToolFailed("no cell shows an error.")
     cell = failed[-1]
@@ -111,7 +105,7 @@ async def _fix(stage: Stage, prompt: str) -> None:
 
 async def _spelling(stage: Stage, cell: _Cell) -> tuple[str, str]:
     """The name that is not found, and the one most like it. Raises ToolFailed."""
-    names = _QUOTED.findall(cell.output.rstrip().rpartition("\n")[2])
+    names = _QUOTED.findall(cell.error.rstrip().rpartition("\n")[2])
     if not names:
         raise ToolFailed("the demo agent only corrects misspelt names.")
     known = {*re.findall(r"\w+", await call(stage, "list_variables")), *re.findall(r"\w+", cell.source)} - {names[-1]}
@@ -123,10 +117,8 @@ async def _spelling(stage: Stage, cell: _Cell) -> tuple[str, str]:
 
 def _cells(text: str) -> list[_Cell]:
     """What `read_notebook` tells of the cells."""
-    marks = [*_CELL.finditer(text)]
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
     found = []
-    for mark, end in zip(marks, ends, strict=True):
-        source, _, output = text[mark.end() : end].removesuffix("\n").partition(_OUTPUT)
-        found.append(_Cell(mark["id"], mark["about"], source, output))
+    for _, id, inside in _CELL.findall(text):
+        parts = {kind or "source": text for _, kind, text in _PART.findall(inside)}
+        found.append(_Cell(id, parts["source"], parts.get("error", "")))
     return found

@@ -28,6 +28,8 @@ FROM_CLIENT = "[Copilot Kernel]"
 
 REPLAYED = frozenset({"agent_message_chunk", "tool_call", "tool_call_update"})
 """The updates that a loaded session shows again; neither thoughts nor plans, as with Copilot."""
+_SAID = re.compile(r'^<(message\S*) role="user"[^\n]*>\n(.*?)\n</\1>', re.MULTILINE | re.DOTALL)
+"""What a user says in a conversation that comes in one prompt, as those of the OpenAI-compatible API do."""
 _ID = re.compile(r"[0-9a-f-]{36}")
 
 
@@ -170,9 +172,9 @@ class Session:
 
 
 def texts(blocks: Sequence[Any]) -> list[str]:
-    """The texts among a prompt's content blocks, without what the client says of itself."""
+    """The texts among a prompt's content blocks, without what the client says of itself; of a conversation, its end."""
     found = (str(each.get("text", "")) for each in blocks if isinstance(each, dict) and each.get("type") == "text")
-    return [text for text in found if not text.startswith(FROM_CLIENT)]
+    return [(_SAID.findall(text) or [("", text)])[-1][1] for text in found if not text.startswith(FROM_CLIENT)]
 
 
 # -- saved sessions -------------------------------------------------------------------------------------------------

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 
 from copilot_widgets.field import PickerField
 
-from ..acp.locate import locate
+from ..acp.locate import located
 from ..acp.mcp import McpOffer, select_servers
 from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock
 from ..chat import choices
 from ..chat.choices import Choice, Setting
+from ..chat.trust import instructions
+from ..config import BUILT_IN_AGENTS
 from ..errors import UsageError
 from ..mcp_config import McpServer, describe
 from ..rendering.attachment import context_name
@@ -27,6 +28,8 @@ from .permission_commands import BYPASSING
 TO_CHANGE = "To change it, type for example %{} {}."
 NO_CHOICE = "This agent offers no choice of {}."
 SET_AN_OPTION = "%options OPTION VALUE sets one."
+HARMLESS = ("mode", "model", "thought_level")
+"""Categories of options that let an agent do nothing more."""
 LOG_LINES = 100
 """Of the wire's log, unless a number is given."""
 MAX_NAMED = 20
@@ -55,7 +58,9 @@ async def agent(context: CommandContext, output: CommandOutput, rest: str) -> No
         origin = now.settings.origins.get("agent", "")
         output.show(Report(rows=(("Agent", _agent_name(now)), ("Command", _command(now)), ("Set by", origin))))
         return
-    launch = locate(rest, os.environ)
+    launch = located(replace(now.settings, agent=rest))
+    if rest not in BUILT_IN_AGENTS:
+        await output.confirm(f"This cell makes the next prompt start: {rest}", "Start it")
     await context.chat_runner.reopen(CLOSE_LIMIT)
     context.sessions = ()
     context.settings = replace(now.settings, agent=rest, origins={**now.settings.origins, "agent": "%agent"})
@@ -82,7 +87,7 @@ async def mcp(context: CommandContext, output: CommandOutput, rest: str) -> None
     if not servers:
         output.show(Report("MCP servers", note=f"None. {_SERVERS}"))
         return
-    offered = select_servers(servers, info, locate(now.settings.agent, os.environ)) if info else None
+    offered = select_servers(servers, info, located(now.settings)) if info else None
     rows = tuple((server.name, describe(server), _how(server, offered)) for server in servers)
     output.show(Report("MCP servers", ("Name", "Server", "For this agent"), rows))
 
@@ -104,6 +109,7 @@ def _facts(now: Situation) -> Iterator[tuple[str, str]]:
     for setting in (choices.modes(state), choices.models(state), *choices.more_options(state)):
         yield setting.name, _current(setting)
     yield "Context", _context(now) if now.live else ""
+    yield "Instructions", ", ".join(instructions(settings)) if now.live else ""
     yield "Sandbox", now.sandbox
     yield "Agent process", now.sharing if now.live else ""
     yield "Permissions", book.mode
@@ -219,11 +225,15 @@ async def model(context: CommandContext, output: CommandOutput, rest: str) -> No
 async def options(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%options [OPTION VALUE]`."""
 
+    id, _, value = rest.partition(" ")
+
     async def put(setting: Setting, choice: Choice) -> None:
+        """What is not known to be harmless may let the agent do everything; a click is the user's own."""
+        if value.strip() and setting.category not in HARMLESS:
+            await output.confirm(f"This cell sets the agent's option {setting.id} to {choice.word}", "Set it")
         await context.do(lambda chat: chat.options.set_option(setting.id, choice.value))
 
     found = choices.options(await context.do(lambda chat: chat.options.offered("options")))
-    id, _, value = rest.partition(" ")
     if id:
         setting = choices.find_option(found, id)
         await _set_or_choose(context, output, f"options {setting.id}", setting, value.strip(), put)

@@ -8,24 +8,26 @@ from contextlib import contextmanager
 from copilot_widgets.field import PickerField
 
 from ..conversation.model import Notice
+from ..errors import UsageError
 from ..rendering.entry import render_notice
 from ..rendering.report import render_done, render_report
 from ..rendering.typed_answer import find_index
 from .answering import MAX_ATTEMPTS
 from .asking import Asking
 from .cell import Bundle, Cell
-from .command_output import UNCHANGED, Apply, CommandOutput, Menu
+from .command_output import DECLINED, UNCHANGED, WIDEN_HINT, WIDENS, Apply, CommandOutput, Menu
 from .display import Display
 from .pickers import Pickers
 
+NO = "Don't"
 LEAVE = "leave empty to change nothing"
 
 
 class CellOutput(CommandOutput):
-    """The `CommandOutput` of a notebook cell, or of a cell in a console."""
+    """The `CommandOutput` of a notebook cell, or of a cell in a console. `confirmed`: what the user allowed before."""
 
-    def __init__(self, cell: Cell, pickers: Pickers) -> None:
-        self._cell, self._pickers, self.live = cell, pickers, cell.live
+    def __init__(self, cell: Cell, pickers: Pickers, confirmed: set[str]) -> None:
+        self._cell, self._pickers, self._confirmed, self.live = cell, pickers, confirmed, cell.live
 
     def display(self, data: Bundle, /) -> None:
         """Show one more thing."""
@@ -34,6 +36,20 @@ class CellOutput(CommandOutput):
     def stream(self, text: str, name: str = "stdout") -> None:
         """Show plain text; `name` is stdout or stderr."""
         self._cell.stream(text, name)
+
+    async def confirm(self, widening: str, allow: str) -> None:
+        """See `CommandOutput.confirm`. Each is asked once in a kernel."""
+        if not self._cell.live:
+            raise UsageError(WIDENS.format(widening), WIDEN_HINT)
+        if widening in self._confirmed:
+            return
+        display = Display(self._cell, Asking(self._cell))
+        try:
+            if not await display.confirm(f"{widening}. Allow this?", (allow, NO)):
+                raise UsageError(DECLINED.format(widening))
+        finally:
+            display.close()
+        self._confirmed.add(widening)
 
     async def choose(self, menu: Menu, apply: Apply) -> None:
         """See `CommandOutput.choose`. A console waits for a line of input."""

@@ -15,6 +15,7 @@ from ..conversation.model import Conversation
 if TYPE_CHECKING:
     from ..chat import Chat
     from ..chat.choices import Choice
+    from ..chat.trust import Remembered
     from ..permissions.ledger import LedgerEntry
     from ..permissions.rulebook import Rulebook
     from .chat_runner import ChatRunner
@@ -51,6 +52,9 @@ class Situation:
     """How far the agent reaches in its sandbox, or why it has none; empty if the settings want none."""
     sharing: str = ""
     """With whom the agent is shared; empty if the settings want that with nobody."""
+
+    trusted: tuple[Remembered, ...] = ()
+    """What the user trusts, in any folder."""
 
     @property
     def in_force(self) -> Rulebook:
@@ -112,6 +116,7 @@ class CommandContext:
             chat.sent,
             chat.agent.sandbox_state,
             chat.agent.sharing_state,
+            tuple(chat.trusted.all()),
         )
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:

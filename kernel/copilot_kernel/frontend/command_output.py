@@ -22,6 +22,9 @@ Apply = Callable[[int, int], Awaitable[str]]
 """Does what was chosen, of which field, and returns a line that says what was done; empty if nothing changed."""
 
 UNCHANGED = "Nothing changed."
+WIDENS = "{}, and nobody can be asked about it here."
+WIDEN_HINT = "Text in a notebook may only limit the agent further. Put it into your settings, copilot_kernel.json."
+DECLINED = "{}: you did not allow it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,13 @@ class CommandOutput(Protocol):
     def show(self, report: Report) -> None:
         """Show a report."""
         self.display(render_report(report, self.wording))
+
+    async def confirm(self, widening: str, allow: str) -> None:
+        """Ask whether a command may let the agent do more; `allow` names the answer that says so.
+
+        Raises UsageError if the answer is no, or nobody can be asked.
+        """
+        raise UsageError(WIDENS.format(widening), WIDEN_HINT)
 
     async def choose(self, menu: Menu, apply: Apply) -> None:
         """Show `menu.static`, or a picker that stays when the command has ended and applies what is chosen later."""

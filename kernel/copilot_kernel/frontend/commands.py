@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..chat.choices import Choice, models, modes
+from ..chat.slash import is_one_of
 from ..errors import CopilotError, UsageError
 from ..rendering.report import Report
 from . import agent_commands, permission_commands, session_commands, undo_commands
@@ -134,15 +135,9 @@ def _command(text: str, advertised: Iterable[str]) -> Command | None:
             raise unknown(match[1])
         return Command(match[1], match[2].strip())
     name = slash_name(line)
-    if not name or any(_begins_with(line, each) for each in advertised):
+    if not name or is_one_of(line, advertised):
         return None
     return Command(name, line.removeprefix(f"/{name}").strip())
-
-
-def _begins_with(line: str, name: str) -> bool:
-    """Agents' names may hold spaces."""
-    after = line.removeprefix(f"/{name}")
-    return after != line and (not after or after[0].isspace())
 
 
 def _check(command: Command, is_late: bool, after: str) -> None:
@@ -275,12 +270,12 @@ _SPECS = (
         "permissions",
         permission_commands.permissions,
         "Show the permission mode, rules and decisions, or change the mode and rules.",
-        "[mode NAME | allow RULE | ask RULE | deny RULE | remove RULE]",
-        "Changes apply to this conversation. The modes are default, acceptEdits, bypassPermissions, plan and "
-        "sandboxed. Examples of rules are Read, Edit(src/**), Bash(git status), WebFetch(domain:example.com) "
-        "and mcp__server__tool. Deny rules take precedence over ask rules, and ask rules over allow rules. With --save "
-        "at the end, the command also saves a rule in your config file. GitHub Copilot CLI receives the deny rules "
-        "when it starts: use %restart after a change.",
+        "[mode NAME | allow RULE | ask RULE | deny RULE | remove RULE | revoke ID]",
+        "Changes apply to this conversation; what allows the agent more asks you first. The modes are default, "
+        "acceptEdits, bypassPermissions, plan and sandboxed. Examples of rules are Read, Edit(src/**), "
+        "Bash(git status), WebFetch(domain:example.com) and mcp__server__tool. Deny rules take precedence over ask "
+        "rules, and ask rules over allow rules. With --save at the end, the command also saves a rule in your config "
+        "file. GitHub Copilot CLI receives the deny rules when it starts: use %restart after a change.",
         permission_commands.complete,
     ),
     CommandSpec(

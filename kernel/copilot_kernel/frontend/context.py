@@ -1,13 +1,13 @@
 """What goes with a prompt from the notebook: the last error, and the cells and variables that the prompt mentions.
 
 `@error`, `@above`, `@cell:ID` and `@var:NAME` stand beside `@path` (see `chat.attachments`). Each becomes an embedded
-resource; all of them together are cut to a budget.
+resource, in a tag; what is in the tags is cut to a budget, all together.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -16,11 +16,23 @@ from ..acp.messages import EmbeddedResource
 from ..chat.attachments import without_code
 from ..config import Settings
 from ..errors import UsageError
-from ..notebook.content import cell_text, cut, outputs_text, read_outputs, variable_text
+from ..notebook.content import (
+    CELL,
+    SOURCE,
+    VARIABLE,
+    VARIABLES,
+    cell_attributes,
+    cell_parts,
+    cut,
+    read_outputs,
+    variable_text,
+)
 from ..notebook.live import CellError, LiveNotebook, NotebookError
 from ..redaction import redactor
+from ..tags import parts, tagged
 from .saved_notebook import read_saved
 
+FAILED = "executed last, and failed"
 FIX = "fix"
 """A prompt of this word alone is `FIX_PROMPT`, where there is Python."""
 FIX_PROMPT = (
@@ -47,11 +59,13 @@ _VARIABLE = ("var:", "a variable")
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Context that is not cut yet; `how` tells how to read on from an offset."""
+    """Context that is not cut yet; `how` tells how to read on from an offset. `name` and `attributes` are its tag's."""
 
     uri: str
     text: str
     how: Callable[[int], str]
+    name: str
+    attributes: Mapping[str, object]
 
 
 async def collect(text: str, notebook: LiveNotebook, settings: Settings) -> list[EmbeddedResource]:
@@ -91,11 +105,10 @@ def _error(failed: CellError, values: str = "") -> _Piece:
     def how(offset: int) -> str:
         return f"read_cell(id={failed.cell_id!r})" if failed.cell_id else "ask the user"
 
-    name = f"The cell {failed.cell_id}" if failed.cell_id else "The last executed cell"
     source = cut(failed.source, how, limit=MAX_ERROR_CHARS // 2)
     traceback = cut(redactor().text(failed.traceback), how, limit=MAX_ERROR_CHARS - len(source))
-    parts = (f"{name} failed.", f"--- source\n{source}", f"--- traceback\n{traceback}", values)
-    return _Piece("notebook:error", "\n\n".join(filter(None, parts)), how)
+    text = parts({SOURCE: source, "cell-error": traceback, VARIABLES: values})
+    return _Piece("notebook:error", text, how, CELL, {"id": failed.cell_id, "note": FAILED})
 
 
 async def _values(source: str, notebook: LiveNotebook) -> str:
@@ -103,8 +116,7 @@ async def _values(source: str, notebook: LiveNotebook) -> str:
     names = set(_NAME.findall(source))
     with suppress(NotebookError):
         found = [each for each in await notebook.list_variables("") if each.name in names]
-        if found:
-            return "\n".join(("--- variables", *map(variable_text, found[:MAX_VALUES])))
+        return "\n".join(map(variable_text, found[:MAX_VALUES]))
     return ""
 
 
@@ -122,13 +134,14 @@ async def _above(notebook: LiveNotebook) -> str:
 async def _cell(id: str, notebook: LiveNotebook) -> _Piece:
     """As `read_cell` gives it."""
     cell = (await notebook.read([id], outputs=True)).cells[0]
-    text = cell_text(cell) + outputs_text(read_outputs(cell.outputs).text)
-    return _Piece(f"notebook:cell/{quote(id)}", text, lambda offset: f"read_cell(id={id!r}, offset={offset})")
+    text, uri = cell_parts(cell.source, read_outputs(cell.outputs).text), f"notebook:cell/{quote(id)}"
+    return _Piece(uri, text, lambda offset: f"read_cell(id={id!r}, offset={offset})", CELL, cell_attributes(cell))
 
 
 async def _variable(name: str, notebook: LiveNotebook) -> _Piece:
     text = await notebook.inspect_variable(name, "", MAX_ROWS)
-    return _Piece(f"notebook:variable/{quote(name)}", text, lambda offset: f"inspect_variable(name={name!r}, path=…)")
+    uri, how = f"notebook:variable/{quote(name)}", f"inspect_variable(name={name!r}, path=…)"
+    return _Piece(uri, text, lambda offset: how, VARIABLE, {"name": name})
 
 
 def _within(pieces: Sequence[_Piece], budget: int) -> Iterator[EmbeddedResource]:
@@ -140,7 +153,13 @@ def _within(pieces: Sequence[_Piece], budget: int) -> Iterator[EmbeddedResource]
         left -= limits[piece.uri]
     for piece in pieces:
         text = cut(piece.text, piece.how, limit=limits[piece.uri])
-        yield EmbeddedResource(piece.uri, text, mime_type="text/plain")
+        yield EmbeddedResource(piece.uri, tagged(piece.name, text, **piece.attributes), mime_type="text/plain")
+
+
+def value_resources(values: Mapping[str, str]) -> list[EmbeddedResource]:
+    """Values that go with a prompt whole, by the names that it gives them."""
+    found = ((name, tagged("value", text, *values.values(), name=name)) for name, text in values.items())
+    return [EmbeddedResource(f"notebook:value/{quote(name)}", text, mime_type="text/plain") for name, text in found]
 
 
 # -- completion -----------------------------------------------------------------------------------------------------

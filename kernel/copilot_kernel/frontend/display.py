@@ -94,6 +94,11 @@ class Display:
         except Exception as error:
             _log.error("an entry could not be shown: %s %d: %s", type(entry).__name__, entry.id, trace(error))
 
+    @property
+    def attended(self) -> bool:
+        """Not in a batch run."""
+        return self._cell.live
+
     def status(self, words: str) -> None:
         """A passing line, not shown in a batch run."""
         self._output.status(words)

@@ -28,9 +28,9 @@ def is_behind(environ: Mapping[str, str]) -> bool:
     return bool(environ.get("KERNEL_GATEWAY"))
 
 
-def load(environ: Mapping[str, str]) -> Settings:
-    """The settings of now, with the notebook's folder."""
-    return with_notebook_folder(config.load(), environ)
+def load(environ: Mapping[str, str], own_agent: str = "") -> Settings:
+    """The settings of now, with the notebook's folder. `own_agent`: see `config.load`."""
+    return with_notebook_folder(config.load(environ, own_agent=own_agent), environ)
 
 
 def with_notebook_folder(settings: Settings, environ: Mapping[str, str]) -> Settings:

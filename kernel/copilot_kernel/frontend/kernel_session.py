@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -39,7 +39,8 @@ class KernelSession:
     """One for a kernel.
 
     `before` is what an earlier session of this process left when it ended: this one goes on there. `guard_seconds`:
-    see `asking.GUARD_SECONDS`. The agent gets tools for the notebook of `live`, if there is one.
+    see `asking.GUARD_SECONDS`. The agent gets tools for the notebook of `live`, if there is one. `environ` is the
+    environment with which the process was started, where cells can change it; `own_agent`: see `config.load`.
     """
 
     def __init__(
@@ -47,13 +48,20 @@ class KernelSession:
         before: SessionStore | None = None,
         guard_seconds: float | None = None,
         live: CurrentNotebook | None = None,
+        environ: Mapping[str, str] | None = None,
+        own_agent: str = "",
     ) -> None:
+        self._environ, self._own_agent = os.environ if environ is None else environ, own_agent
         self._before, self._guard_seconds, self._live = before, guard_seconds, live
         self.chat_runner = ChatRunner(self._make_chat)
         self.command_context = CommandContext(self.chat_runner, self._load_settings)
         self._pickers = Pickers(self.chat_runner.idle)
+        # What commands in cells were allowed to widen.
+        self._confirmed: set[str] = set()
         # The cell that ran last was not a batch run's.
         self._watched = False
+        self.is_introduced = False
+        """What is not the default was said."""
         self.notices: list[str] = []
         """Lines that the next cell reports, also in a batch run."""
         # The session of a client that has gone, and a question that it alone showed: for a cell of another client.
@@ -68,25 +76,34 @@ class KernelSession:
         """What a later session of this process may go on with."""
         return self.chat_runner.chat.store if self.chat_runner.chat else self._before
 
-    async def run(self, cell: Cell, code: str, make_notebook: MakeNotebook | None = None) -> Turn | None:
+    async def run(
+        self,
+        cell: Cell,
+        code: str,
+        make_notebook: MakeNotebook | None = None,
+        values: Mapping[str, str] | None = None,
+    ) -> Turn | None:
         """Do what a cell asks for; the turn of its prompt, if it has one. Shows a CopilotError, and raises it.
 
-        `make_notebook` makes the live notebook of the turn.
+        `code` is what was written in the cell; `values` go with its prompt, by their names, as data. `make_notebook`
+        makes the live notebook of the turn.
         """
         self._watched = cell.live
         with first_status(cell, code):
-            return await self._run(cell, code, make_notebook)
+            return await self._run(cell, code, make_notebook, dict(values or {}))
 
-    async def _run(self, cell: Cell, code: str, make_notebook: MakeNotebook | None) -> Turn | None:
+    async def _run(
+        self, cell: Cell, code: str, make_notebook: MakeNotebook | None, values: dict[str, str]
+    ) -> Turn | None:
         from ..rendering.failure import render_failure
         from . import commands
         from .choosing import CellOutput
 
-        turn = None
+        turn, key = None, f"{code}{values or ''}"
         try:
             steps = await commands.read(self.command_context, code)
             if steps and isinstance(steps[-1], commands.Prompt):
-                kept = await self._reruns.begin(cell, code, self.command_context.settings, make_notebook)
+                kept = await self._reruns.begin(cell, key, self.command_context.settings, make_notebook)
                 if kept is not None:
                     return kept.answer
             for step in steps:
@@ -95,10 +112,10 @@ class KernelSession:
                         self._pickers.close(name)
                         if name == "undo" and make_notebook is not None:
                             self.command_context.notebook = make_notebook()
-                        await commands.run(self.command_context, CellOutput(cell, self._pickers), step)
+                        await commands.run(self.command_context, CellOutput(cell, self._pickers, self._confirmed), step)
                     case commands.Prompt(text):
                         async with self._turn(make_notebook) as notebook:
-                            turn = await self._prompt(cell, code, text, notebook)
+                            turn = await self._prompt(cell, key, text, values, notebook)
         except CopilotError as error:
             cell.display(render_failure(error))
             raise
@@ -128,9 +145,11 @@ class KernelSession:
         info = self.chat_runner.chat.info if self.chat_runner.chat else None
         return (info.title or info.name) if info else ""
 
-    async def _prompt(self, cell: Cell, code: str, text: str, notebook: TurnNotebook | None) -> Turn:
-        """The turn, as it is shown in the cell, also if it has failed."""
-        from ..acp.messages import EmbeddedResource, TextBlock
+    async def _prompt(
+        self, cell: Cell, key: str, text: str, values: dict[str, str], notebook: TurnNotebook | None
+    ) -> Turn:
+        """The turn, as it is shown in the cell, also if it has failed. `key`: see `OldTurn.prompt`."""
+        from ..acp.messages import TextBlock
         from ..chat.attachments import mentions
         from . import context
         from .asking import Asking
@@ -139,13 +158,14 @@ class KernelSession:
 
         settings = self.command_context.settings
         folder = settings.folder
-        found = list[EmbeddedResource]()
+        found = context.value_resources(values)
         if notebook is not None:
             text = context.FIX_PROMPT if text == context.FIX and notebook.has_variables else text
-            found = await context.collect(text, notebook, settings)
+            found += await context.collect(text, notebook, settings)
         if cell.live:
             await self._check_exposure()
         self.report_notices(cell)
+        await self._introduce(cell)
         page = notebook.page_turn if notebook is not None and settings.notebook_tools else PageTurn()
         asking = Asking(cell, folder, self._guard_seconds, page)
         before, turn = {*cell.shown} - {cell.status_id}, None
@@ -173,8 +193,20 @@ class KernelSession:
             if is_answer or display.changed_files:  # else nothing was done, and the turn before it is still the last
                 answer = turn if is_answer and settings.rerun != "run" else None  # else it is never shown again
                 shown = tuple(each for key, each in cell.shown.items() if key not in before) if answer else ()
-                self._reruns.end(cell, OldTurn(code, display.changed_files, shown, answer))
+                self._reruns.end(cell, OldTurn(key, display.changed_files, shown, answer))
         return turn
+
+    async def _introduce(self, cell: Cell) -> None:
+        """Say once what is not the default."""
+        from ..chat.trust import introduction
+        from ..conversation.model import Notice
+        from ..rendering.entry import render_notice
+
+        if not self.is_introduced:
+            self.is_introduced = True
+            now = self.command_context.situation(cell.live)
+            if line := await asyncio.to_thread(introduction, now.settings, now.in_force.mode):
+                cell.display(render_notice(Notice(-1, 0, "info", line)))
 
     def _noted_for_undo(self, notebook: TurnNotebook | None) -> str:
         """Note the cells that the turn has changed. What `%undo` takes for it; empty if it has changed nothing."""
@@ -236,12 +268,18 @@ class KernelSession:
             chat.store.follow(before)
         return chat
 
+    def load(self) -> Settings:
+        """Read the settings."""
+        from . import gateway
+
+        return gateway.load(self._environ, self._own_agent)
+
     def _load_settings(self) -> Settings:
         from ..permissions.rulebook import Rulebook
         from . import gateway
 
-        settings = gateway.load(os.environ)
-        self.notices += gateway.notices(settings, os.environ)
+        settings = self.load()
+        self.notices += gateway.notices(settings, self._environ)
         book = Rulebook.of(settings)
         self.notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
         self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from anyio import to_thread
+
 from ..chat import Chat
 from ..chat.choices import Choice
-from ..config import PERMISSION_MODES
+from ..chat.trust import Remembered
+from ..config import PERMISSION_MODES, is_wider
 from ..errors import UsageError
 from ..permissions.rulebook import HERE, Kind, check
 from ..rendering.report import Report
@@ -29,6 +34,7 @@ ACTIONS = {
     "ask": "always ask about what a rule matches",
     "deny": "reject what a rule matches, without asking",
     "remove": "take a rule back",
+    "revoke": "no longer trust a file or setting, by its id",
 }
 RULES = {
     "Read": "reading files of the project; Read(docs/**) of a folder",
@@ -44,7 +50,7 @@ _CHANGE = "%permissions allow|ask|deny RULE adds one for this conversation, %per
 
 
 async def permissions(context: CommandContext, output: CommandOutput, rest: str) -> None:
-    """`%permissions [mode NAME | allow RULE | ask RULE | deny RULE | remove RULE]`."""
+    """`%permissions [mode NAME | allow RULE | ask RULE | deny RULE | remove RULE | revoke ID]`."""
     action, _, operand = rest.partition(" ")
     match action:
         case "":
@@ -56,6 +62,9 @@ async def permissions(context: CommandContext, output: CommandOutput, rest: str)
             await _add(context, output, action, operand.strip())
         case "remove":
             await _remove(context, output, operand.strip())
+        case "revoke":
+            revoked = await context.do(partial(_revoked, id=operand.strip()))
+            show_done(output, f"No longer trusted in {revoked.folder}: {revoked.name}")
         case _:
             raise UsageError(f'Unknown argument "{action}".')
 
@@ -80,7 +89,8 @@ def complete(now: Situation, typed: str) -> Completions:
 
 def overview(now: Situation) -> tuple[Report, ...]:
     """The mode, the rules, and what was decided, if anything was."""
-    return (_mode_report(now), _rules_report(now), *([_decisions_report(now)] if now.decisions else ()))
+    trusted = (_trust_report(now),) if now.trusted and now.live else ()
+    return (_mode_report(now), _rules_report(now), *trusted, *([_decisions_report(now)] if now.decisions else ()))
 
 
 def _choices(words: dict[str, str]) -> list[Choice]:
@@ -90,6 +100,9 @@ def _choices(words: dict[str, str]) -> list[Choice]:
 async def _mode(context: CommandContext, output: CommandOutput, name: str) -> None:
     if name:
         mode = next((mode for mode in PERMISSION_MODES if mode.casefold() == name.casefold()), name)
+        before = context.situation(output.live).in_force.mode
+        if mode in PERMISSION_MODES and is_wider("permission_mode", before, mode):
+            await output.confirm(f"This cell changes the permission mode from {before} to {mode}", f"Use {mode}")
 
         async def work(chat: Chat) -> None:
             chat.set_permission_mode(mode)
@@ -102,6 +115,9 @@ async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed
     """A rule that allows everything may be meant so: add it, then warn."""
     rule = typed.removesuffix(SAVE).strip()
     _require(rule, kind)
+    if kind == "allow":
+        check(rule)
+        await output.confirm(f"This cell allows {rule} without asking", "Allow it")
     warning = check(rule) if kind == "allow" else ""
     show_done(output, await context.do(lambda chat: chat.policy.add_rule(kind, rule, to_settings=typed.endswith(SAVE))))
     if warning:
@@ -110,7 +126,10 @@ async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed
 
 async def _remove(context: CommandContext, output: CommandOutput, rule: str) -> None:
     _require(rule, "remove")
-    origins = {each.origin for each in context.situation().in_force.stated if each.text == rule}
+    stated = [each for each in context.situation().in_force.stated if each.text == rule]
+    if any(each.kind != "allow" for each in stated):
+        await output.confirm(f"This cell removes the rule {rule}", "Remove it")
+    origins = {each.origin for each in stated}
 
     async def work(chat: Chat) -> None:
         chat.remove_rule(rule)
@@ -147,6 +166,16 @@ def _rules_report(now: Situation) -> Report:
         return Report("Rules", note=f"None. {_CHANGE}")
     doubts = " ".join((*book.problems, *book.warnings))
     return Report("Rules", ("", "Rule", "From"), rows, doubts or _CHANGE, warns=bool(doubts))
+
+
+def _trust_report(now: Situation) -> Report:
+    """What would run in this folder, and what the environment may widen."""
+    rows = tuple((each.id, each.name, each.folder, each.answer) for each in now.trusted)
+    return Report("Trusted", ("Id", "What", "Folder", "How"), rows, "%permissions revoke ID takes it back.")
+
+
+async def _revoked(chat: Chat, id: str) -> Remembered:
+    return await to_thread.run_sync(chat.trusted.revoke, id)
 
 
 def _decisions_report(now: Situation) -> Report:

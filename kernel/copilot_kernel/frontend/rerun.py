@@ -42,6 +42,7 @@ MAX_UNCHANGED = 100
 class OldTurn:
     """A turn of a cell. Without `outputs`, the answer is not recorded; `turn` is None if it failed.
 
+    `prompt` is what was written, and the values that went with it.
     `is_saved`: it is known from the saved notebook, where the turn and its exact `prompt` are not.
     """
 

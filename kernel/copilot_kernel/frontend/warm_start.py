@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable
 from contextvars import Context
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ..errors import CopilotError
-from . import gateway
 from .chat_runner import CLOSE_LIMIT
 
 if TYPE_CHECKING:
@@ -34,6 +32,7 @@ _NEEDED = (
     "frontend.commands",
     "frontend.context",
     "frontend.display",
+    "frontend.gateway",
     "frontend.rerun",
     "rendering.failure",
 )
@@ -77,7 +76,7 @@ class WarmStart:
         await self._kernel_session.chat_runner.close_reserve(CLOSE_LIMIT)
 
     async def _start(self) -> None:
-        settings = gateway.load(os.environ)
+        settings = self._kernel_session.load()
         if not _is_wanted(settings):
             return
         import_needed()
@@ -98,11 +97,11 @@ def _is_wanted(settings: Settings) -> bool:
     Opening a notebook must not run what a stranger has put beside it: other agents start the MCP servers and plugins
     of the folder that they are started in. And a sandbox protects what exists at its start, and makes folders for that.
     """
-    from ..acp.locate import locate
+    from ..acp.locate import located
 
     if not settings.warm_start or settings.sandbox != "off":
         return False
     try:
-        return locate(settings.agent, os.environ).is_copilot or settings.agent == "demo"
+        return located(settings).is_copilot or settings.agent == "demo"
     except CopilotError:
         return False

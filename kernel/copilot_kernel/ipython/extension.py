@@ -78,7 +78,7 @@ class Copilot:
         """Like `show`, and return the turn; None for a command."""
         from .waiting import awaited
 
-        return self._finish(await awaited(self._session, self._shell, *self._expanded(text)))
+        return self._finish(await awaited(self._session, self._shell, text, self._values(text)))
 
     def show_blocking(self, text: str) -> None:
         """Like `show`, where nothing can be awaited."""
@@ -90,7 +90,8 @@ class Copilot:
         from .waiting import blocking
 
         try:
-            ended = blocking(self._session, self._shell, *self._expanded(text, names), self._why_blocking())
+            values = self._values(text, names)
+            ended = blocking(self._session, self._shell, text, values, self._why_blocking())
         except KeyboardInterrupt:  # before or after the waiting, which hears it itself
             self._session.interrupt()
             raise Cancelled from None
@@ -137,10 +138,11 @@ class Copilot:
         is_new, self._is_new = self._is_new, False
         return BLOCKS if is_new and _runs_on_asyncio(self._shell) else ""
 
-    def _expanded(self, text: str, names: Mapping[str, Any] | None = None) -> tuple[str, str]:
-        from .expand import expand
+    def _values(self, text: str, names: Mapping[str, Any] | None = None) -> dict[str, str]:
+        """Those that the magic's line asks for; what is below it is the body of a cell."""
+        from .expand import values_of
 
-        return expand(text.strip(), {**self._shell.user_ns, **(names or {})})
+        return values_of(text.partition("\n")[0], {**self._shell.user_ns, **(names or {})})
 
     def _finish(self, ended: Ended) -> Turn | None:
         from .session import outcome

@@ -11,7 +11,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -38,10 +38,19 @@ MakeNotebook = Callable[[], "PythonNotebook"]
 
 USAGE = (
     "%copilot PROMPT asks the agent, and so does %%copilot with the prompt below it. "
-    "%copilot %help lists the commands. {expression} and $name are filled in; _copilot is the last answer."
+    "%copilot %help lists the commands. The values of $name and {name} in its line go along with the prompt. "
+    "_copilot is the last answer."
 )
 
 T = TypeVar("T")
+
+
+def environment_at_start() -> dict[str, str]:
+    """That with which the process was started: what a cell sets later is no setting of the user's."""
+    import psutil
+
+    return psutil.Process().environ()
+
 
 _JOIN_SECONDS = 2.0
 
@@ -54,7 +63,9 @@ class MagicSession:
 
     def __init__(self, before: SessionStore | None = None, live: CurrentNotebook | None = None) -> None:
         self.loop_thread, self.widgets = LoopThread(), WidgetSupport()
-        self.kernel_session = KernelSession(before, live=live or CurrentNotebook(has_variables=True))
+        self.kernel_session = KernelSession(
+            before, live=live or CurrentNotebook(has_variables=True), environ=environment_at_start()
+        )
         self._notebooks: Notebooks | None = None
         self._process = os.getpid()
         self._task: Ended | None = None
@@ -79,9 +90,9 @@ class MagicSession:
             self._notebooks = Notebooks(shell)
         return self._notebooks.of(cell, thread, self._parents)
 
-    async def run(self, cell: Cell, text: str, make_notebook: MakeNotebook) -> Ended:
+    async def run(self, cell: Cell, text: str, values: Mapping[str, str], make_notebook: MakeNotebook) -> Ended:
         """Do what `text` asks for; return the finished task, however it ended. Runs on the loop thread."""
-        self._task = task = asyncio.create_task(self._run(cell, text, make_notebook))
+        self._task = task = asyncio.create_task(self._run(cell, text, values, make_notebook))
         await asyncio.wait({task})
         if task.cancelled():
             from ..rendering.footer import render_stopped
@@ -128,11 +139,11 @@ class MagicSession:
         if not self.kernel_session.chat_runner.cancel(at) and self._task is not None:
             self._task.cancel()
 
-    async def _run(self, cell: Cell, text: str, make_notebook: MakeNotebook) -> Turn | None:
+    async def _run(self, cell: Cell, text: str, values: Mapping[str, str], make_notebook: MakeNotebook) -> Turn | None:
         if not text.strip():
             self._show_usage(cell)
         self.widgets.probe(cell)
-        turn = await self.kernel_session.run(cell, text, make_notebook)
+        turn = await self.kernel_session.run(cell, text.strip(), make_notebook, values)
         chat = self.kernel_session.chat_runner.chat
         return Turn(turn, chat.undo.changes if chat else ()) if turn else None
 

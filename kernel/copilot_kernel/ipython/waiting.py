@@ -6,7 +6,7 @@ import asyncio
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
@@ -17,16 +17,15 @@ from .front_end import attended, clicks_arrive
 from .session import Ended, MagicSession
 
 
-async def awaited(session: MagicSession, shell: Any, text: str, note: str) -> Ended:
+async def awaited(session: MagicSession, shell: Any, text: str, values: Mapping[str, str]) -> Ended:
     """Wait in a cell that ipykernel runs as a coroutine: clicks arrive, and the user's tasks keep running."""
     session.begin()
     kernel, loop = shell.kernel, asyncio.get_running_loop()
     session.watch_parents(kernel, shell.events)
     cell = NotebookCell(kernel, session.widgets, loop)
-    _warn(cell, note)
     notebook = session.notebook(shell, cell, AwaitingThread(loop))
     with attended(kernel, cell.request, session.widgets.clients), _Interrupts(session.interrupt).handled():
-        working = asyncio.wrap_future(session.loop_thread.submit(session.run(cell, text, notebook)))
+        working = asyncio.wrap_future(session.loop_thread.submit(session.run(cell, text, values, notebook)))
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
@@ -34,7 +33,7 @@ async def awaited(session: MagicSession, shell: Any, text: str, note: str) -> En
             raise
 
 
-def blocking(session: MagicSession, shell: Any, text: str, note: str, why: str) -> Ended:
+def blocking(session: MagicSession, shell: Any, text: str, values: Mapping[str, str], why: str) -> Ended:
     """Block the thread: in a function, in a terminal, in another kernel. Questions are lines of input.
 
     `why` is shown where buttons could have worked.
@@ -42,13 +41,12 @@ def blocking(session: MagicSession, shell: Any, text: str, note: str, why: str) 
     session.begin()
     calls: Calls = SimpleQueue()
     cell = _blocking_cell(session, shell, calls)
-    _warn(cell, note)
     if why and isinstance(cell, NotebookCell) and cell.live and clicks_arrive(shell.kernel):
-        _warn(cell, why)
+        cell.stream(why, "stderr")
     notebook = session.notebook(shell, cell, BlockingThread(calls))
     interrupts = _Interrupts(session.interrupt)
     with interrupts.handled():
-        working = session.loop_thread.submit(session.run(cell, text, notebook))
+        working = session.loop_thread.submit(session.run(cell, text, values, notebook))
         working.add_done_callback(lambda _: calls.put(None))
         while (call := calls.get()) is not None:
             interrupts.run(call)
@@ -62,11 +60,6 @@ def _blocking_cell(session: MagicSession, shell: Any, calls: Calls) -> NotebookC
         return NotebookCell(kernel, session.widgets, None)
     live = kernel._allow_stdin if kernel is not None else sys.stdin is not None and sys.stdin.isatty()
     return ShellCell(shell, calls, live=bool(live))
-
-
-def _warn(cell: NotebookCell | ShellCell, note: str) -> None:
-    if note:
-        cell.stream(note, "stderr")
 
 
 class _Interrupts:

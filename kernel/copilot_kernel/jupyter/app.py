@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ipykernel.kernelapp import IPKernelApp
+from ipykernel.kernelapp import IPKernelApp, kernel_aliases
 
 from .kernel import CopilotKernel
 
@@ -16,6 +16,7 @@ class CopilotKernelApp(IPKernelApp):
     """Launched with `-f {connection_file}`."""
 
     name = "copilot-kernel"
+    aliases = {**kernel_aliases, "agent": "CopilotKernel.agent"}  # noqa: RUF012 - as traitlets has it
 
     def __init__(self, **options: Any) -> None:
         # Only a cell speaks in a cell: what a library prints goes to the server's terminal.

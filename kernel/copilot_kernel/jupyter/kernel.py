@@ -10,10 +10,10 @@ from functools import partial
 from traceback import format_exception
 from typing import Any
 
-from traitlets import Float
+from traitlets import Float, Unicode
 
 from .. import __version__
-from ..config import notebook_at_start
+from ..config import AGENT, is_in_own_kernelspec, notebook_at_start
 from ..errors import REPORT_BUG, CopilotError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import CLOSE_LIMIT
@@ -64,11 +64,19 @@ class CopilotKernel(ConcurrentKernel):
         None, allow_none=True, help="Seconds for which a click that allows does not count after its button moved."
     ).tag(config=True)
 
+    agent = Unicode(help="The agent's command line, as the kernelspec has it.").tag(config=True)
+
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         comms.install(self)
         live = CurrentNotebook(has_variables=False)
-        self.kernel_session = KernelSession(guard_seconds=self.guard_seconds, live=live)
+        is_own = bool(self.agent) and is_in_own_kernelspec(self.agent)
+        self.kernel_session = KernelSession(
+            guard_seconds=self.guard_seconds,
+            live=live,
+            environ={**os.environ, AGENT: self.agent} if self.agent and not is_own else os.environ,
+            own_agent=self.agent if is_own else "",
+        )
         self._warm_start = WarmStart(self.kernel_session)
         self.history: deque[Line] = deque(maxlen=MAX_HISTORY)
         self._pages = Pages()

@@ -10,10 +10,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..acp.messages import Diff, TextBlock
-from .content import Json, Reading, cell_text, cut, fenced, outputs_text, read_outputs, text_block, variable_text
+from ..tags import tagged
+from .content import (
+    CELL,
+    VARIABLE,
+    VARIABLES,
+    Json,
+    Reading,
+    cell_attributes,
+    cell_parts,
+    cut,
+    fenced,
+    read_outputs,
+    text_block,
+    variable_text,
+)
 from .gate import Gate, Proposal
 from .live import ChangedMeanwhile, LiveNotebook, NoPage, NotebookCell, NotebookError, NotebookSource, NotebookState
-from .results import Result, count, notebook_page, of_run, of_runs, page
+from .results import OUTPUTS, Result, Run, count, notebook_page, of_run, of_runs, page, run_of
 from .tools import InvalidArguments, Tool, tools_for
 
 LAST_RUN = "run_python"
@@ -103,8 +117,8 @@ class NotebookCalls:
     async def _list_variables(self, call: _Call) -> Result:
         async def work() -> Result:
             found = await self._notebook.list_variables(call.args["filter"])
-            text = "\n".join(map(variable_text, found)) or "No such variables."
-            return Result(cut(text, lambda offset: "pass a filter"))
+            text = cut("\n".join(map(variable_text, found)), lambda offset: "pass a filter")
+            return Result(tagged(VARIABLES, text) if text else "No such variables.")
 
         return await self._do(call, Proposal("List the variables"), work)
 
@@ -113,7 +127,8 @@ class NotebookCalls:
 
         async def work() -> Result:
             text = await self._notebook.inspect_variable(name, path, rows)
-            return Result(cut(text, lambda offset: "pass a path, or fewer rows"))
+            text = cut(text, lambda offset: "pass a path, or fewer rows")
+            return Result(tagged(VARIABLE, text, name=name))
 
         return await self._do(call, Proposal(f"Inspect {name}{path}"), work)
 
@@ -131,8 +146,8 @@ class NotebookCalls:
         async def work() -> Result:
             cell = await self._with_outputs(id)
             found = read_outputs(cell.outputs)
-            text = cell_text(cell) + outputs_text(found.text)
-            return page(Reading(text, found.images), "read_cell", id, offset)
+            text = cell_parts(cell.source, found.text)
+            return page(Reading(text, found.images), "read_cell", offset, CELL, cell_attributes(cell))
 
         return await self._do(call, Proposal(f"Read the cell {id}"), work)
 
@@ -142,8 +157,8 @@ class NotebookCalls:
         async def work() -> Result:
             is_last_run = id == LAST_RUN
             found = self._last_run if is_last_run else read_outputs((await self._with_outputs(id)).outputs)
-            text = found.text or ("No output." if not offset else "")
-            return page(Reading(text, found.images), "read_output", id, offset)
+            shown = page(found, "read_output", offset, OUTPUTS, {"id": id})
+            return shown if found.text or offset else Result("No output.")
 
         return await self._do(call, Proposal(f"Read the output of {id}"), work)
 
@@ -170,7 +185,7 @@ class NotebookCalls:
             if not runs:
                 return Result(inserted)
             try:
-                ran = await self._run(id, source)
+                ran = of_run(await self._run(id, source))
             except NotebookError as error:
                 raise NotebookError(f"{inserted} It was not run: {error}", error.hint) from error
             return Result(f"{inserted} {ran.text}", ran.images, ran.ok)
@@ -232,7 +247,11 @@ class NotebookCalls:
         document = await self._read()
         cell = document.runnable(call.args["id"])
         proposal = Proposal(f"Run {document.name(cell.id)}", (_shown(cell),), document.path, runs=True)
-        return await self._do(call, proposal, lambda: self._run(cell.id, cell.source))
+
+        async def work() -> Result:
+            return of_run(await self._run(cell.id, cell.source))
+
+        return await self._do(call, proposal, work)
 
     async def _run_cells(self, call: _Call) -> Result:
         document = await self._read()
@@ -248,9 +267,9 @@ class NotebookCalls:
         _check_no_prompt(code)
 
         async def work() -> Result:
-            result = await self._notebook.run_python(code)
-            self._last_run = read_outputs(result.outputs)
-            return of_run(result, self._last_run, LAST_RUN)
+            run = run_of(await self._notebook.run_python(code), LAST_RUN)
+            self._last_run = run.found
+            return of_run(run)
 
         return await self._do(call, Proposal("Run Python code", (TextBlock(fenced(code)),), runs=True), work)
 
@@ -261,22 +280,21 @@ class NotebookCalls:
 
         return await self._do(call, Proposal("Restart the kernel", runs=True), work)
 
-    async def _run(self, id: str, source: str) -> Result:
-        result = await self._notebook.run_cell(id, source)
-        return of_run(result, read_outputs(result.outputs), id)
+    async def _run(self, id: str, source: str) -> Run:
+        return run_of(await self._notebook.run_cell(id, source), id)
 
     async def _run_in_order(self, cells: Sequence[NotebookCell]) -> Result:
         """Up to the first error."""
-        results: list[tuple[str, Result]] = []
+        runs = list[Run]()
         for cell in cells:
             try:
-                result = await self._run(cell.id, cell.source)
+                run = await self._run(cell.id, cell.source)
             except NotebookError as error:
-                result = Result(f"It was not run: {error}", ok=False)
-            results.append((cell.id, result))
-            if not result.ok:
+                run = Run(cell.id, f"It was not run: {error}")
+            runs.append(run)
+            if not run.ok:
                 break
-        return of_runs(results, len(cells))
+        return of_runs(runs, len(cells))
 
     # -- cells --------------------------------------------------------------------------------------------------------
 

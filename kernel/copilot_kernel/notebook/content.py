@@ -12,9 +12,20 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from ..redaction import redactor
+from ..tags import tagged
 from .live import NotebookCell, Output, VariableSummary
 
 Json = dict[str, Any]
+
+CELL, SOURCE, OUTPUT, VARIABLE, VARIABLES = (
+    "notebook-cell",
+    "cell-source",
+    "cell-output",
+    "notebook-variable",
+    "notebook-variables",
+)
+"""The tags of what the agent reads."""
+ASKING = "this is where the user asked you"
 
 MAX_CHARS = 16_000
 """Of one text: some agents replace what is much longer by a short preview."""
@@ -42,14 +53,15 @@ class Reading(NamedTuple):
 
 
 def read_outputs(outputs: Iterable[Output]) -> Reading:
-    """All of the outputs in order; secrets are hidden."""
-    read = [_read(output) for output in _with_joined_streams(outputs)]
-    images = [image for _, image in read if image]
+    """All of the outputs in order, each in a tag that none of them contains; secrets are hidden."""
+    read = [(kind, redactor().text(text), image) for kind, text, image in map(_read, _with_joined_streams(outputs))]
+    images = [image for *_, image in read if image]
     sent = images_within(images)
     unsent = len(images) - len(sent)
     note = f"({unsent} of {len(images)} images are not sent: too many, or too large together.)" if unsent else ""
-    text = "\n".join(filter(None, (*(text for text, _ in read), note)))
-    return Reading(redactor().text(text) if text else "", sent)
+    texts = [text for _, text, _ in read]
+    found = (tagged(OUTPUT, text, *texts, kind=kind) for kind, text, _ in read if text)
+    return Reading("\n".join(filter(None, (*found, note))), sent)
 
 
 def images_within(images: Iterable[Json]) -> tuple[Json, ...]:
@@ -85,20 +97,16 @@ def cut(text: str, how: Callable[[int], str], offset: int = 0, limit: int = MAX_
 # -- cells ------------------------------------------------------------------------------------------------------------
 
 
-def cell_text(cell: NotebookCell, number: int = 0, *, is_asking: bool = False) -> str:
-    """A cell with its heading, not cut; `number` is its place, if it is known."""
-    heading = [f"cell {number}"] if number else []
-    heading += [f"id {cell.id}", cell.type]
-    if cell.execution_count is not None:
-        heading.append(f"executed as [{cell.execution_count}]")
-    heading += ["running"] if cell.running else []
-    heading += ["this is where the user asked you"] if is_asking else []
-    return f"=== {', '.join(heading)}\n{cell.source}"
+def cell_attributes(cell: NotebookCell, number: int = 0, *, is_asking: bool = False) -> Json:
+    """What the tag of a cell says; `number` is its place, if it is known."""
+    state = {"executed": cell.execution_count, "running": cell.running and "yes", "note": is_asking and ASKING}
+    return {"number": number, "id": cell.id, "type": cell.type, **state}
 
 
-def outputs_text(text: str) -> str:
-    """Outputs below a cell."""
-    return f"\n--- output\n{text}" if text else ""
+def cell_parts(source: str, outputs: str = "") -> str:
+    """What stands in the tag of a cell; `outputs` are in tags already."""
+    source = tagged(SOURCE, source, outputs)
+    return f"{source}\n{outputs}" if outputs else source
 
 
 def variable_text(variable: VariableSummary) -> str:
@@ -116,17 +124,18 @@ def fenced(code: str, language: str = "python") -> str:
 # -- outputs ----------------------------------------------------------------------------------------------------------
 
 
-def _read(output: Output) -> tuple[str, Json | None]:
+def _read(output: Output) -> tuple[str, str, Json | None]:
+    """Its kind, its text, and an image."""
     match output.get("output_type"):
         case "stream":
-            text = _clean(output.get("text")).rstrip("\n")
-            return f"stderr:\n{text}" if text and output.get("name") == "stderr" else text, None
+            name = "stderr" if output.get("name") == "stderr" else "stdout"
+            return name, _clean(output.get("text")).rstrip("\n"), None
         case "error":
-            return _error(output), None
+            return "error", _error(output), None
         case "execute_result" | "display_data":
             data = output.get("data")
-            return _data(data if isinstance(data, Mapping) else {})
-    return "", None
+            return "result", *_data(data if isinstance(data, Mapping) else {})
+    return "", "", None
 
 
 def _with_joined_streams(outputs: Iterable[Output]) -> Iterator[Output]:
@@ -145,7 +154,7 @@ def _error(output: Output) -> str:
     frames = output.get("traceback")
     text = "\n".join(map(_clean, frames)) if isinstance(frames, list | tuple) else ""
     words = f"{name}: {value}".strip(": ")
-    return "error:\n" + (text if words in text else "\n".join(filter(None, (text, words))))
+    return text if words in text else "\n".join(filter(None, (text, words)))
 
 
 def _data(data: Mapping[str, Any]) -> tuple[str, Json | None]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..tags import tagged
 from .content import (
     BRIEF_CHARS,
+    CELL,
     MAX_CHARS,
     Json,
     Reading,
-    cell_text,
+    cell_attributes,
+    cell_parts,
     cut,
     images_within,
-    outputs_text,
     read_outputs,
 )
 from .live import NotebookCell, NotebookState, RunResult
@@ -22,17 +24,30 @@ MAX_CELL_CHARS = 6_000
 """Of each cell, where all cells are read."""
 MIN_SHARE = 1_000
 """Characters for each cell, where several are run."""
+OUTPUTS = "cell-outputs"
+"""The tag of what a cell, or code, has put out."""
 
 _ROOM_FOR_REST = 300
+_ROOM_FOR_WORDS = 150
 _SAVED = "This is the notebook as it was saved last; no open page shows it."
 
 
 class Result(NamedTuple):
-    """What the agent gets. `ok`: no code that ran has failed."""
+    """What the agent gets."""
 
     text: str
     images: tuple[Json, ...] = ()
     ok: bool = True
+    """No code that ran has failed."""
+
+
+class Run(NamedTuple):
+    """What came of running the cell, or the code, `id`: in our words, and what it put out."""
+
+    id: str
+    words: str
+    found: Reading = Reading("")
+    ok: bool = False
 
 
 def count(cells: Sequence[object]) -> str:
@@ -43,50 +58,69 @@ def count(cells: Sequence[object]) -> str:
 def notebook_page(state: NotebookState, first: int) -> Result:
     """As many cells as there is room for, from the index `first` on."""
     heading = ", ".join(filter(None, (state.path, count(state.cells))))
-    parts = [f"{heading}. {_SAVED if state.saved else ''}".rstrip()]
-    room = MAX_CHARS - _ROOM_FOR_REST - len(parts[0])
+    head, more = f"{heading}. {_SAVED if state.saved else ''}".rstrip(), []
+    room = MAX_CHARS - _ROOM_FOR_REST - len(head)
+    shown = list[tuple[str, Json]]()
     for number, cell in enumerate(state.cells[first:], first + 1):
-        text = _in_page(cell, number, is_asking=cell.id == state.asking)
-        room -= len(text) + 1
+        text, attributes = _brief_cell(cell), cell_attributes(cell, number, is_asking=cell.id == state.asking)
+        room -= len(tagged(CELL, text, **attributes)) + 1
         if room < 0:
             before = state.cells[number - 2].id
-            parts.append(f"… {len(state.cells) - number + 1} more: read_notebook(after={before!r})")
+            more = [f"… {len(state.cells) - number + 1} more: read_notebook(after={before!r})"]
             break
-        parts.append(text)
-    return Result("\n".join(parts))
+        shown.append((text, attributes))
+    texts = [text for text, _ in shown]
+    return Result("\n".join([head, *(tagged(CELL, text, *texts, **given) for text, given in shown), *more]))
 
 
-def page(found: Reading, tool: str, id: str, offset: int) -> Result:
-    """One text from an offset on, which `tool` reads; images come with its beginning."""
-    text = cut(found.text, lambda next: f"{tool}(id={id!r}, offset={next})", offset)
-    return Result(text, () if offset else found.images)
+def page(found: Reading, tool: str, offset: int, tag: str, attributes: Json) -> Result:
+    """One text from an offset on, which `tool` reads, in a tag; images come with its beginning."""
+    text = cut(found.text, lambda next: f"{tool}(id={attributes['id']!r}, offset={next})", offset)
+    return Result(tagged(tag, text, **attributes, offset=offset), () if offset else found.images)
 
 
-def of_run(result: RunResult, found: Reading, id: str) -> Result:
-    """What came of running `id`, whose outputs are `found`."""
+def run_of(result: RunResult, id: str) -> Run:
+    """What came of running `id`."""
+    found = read_outputs(result.outputs)
     number = "" if result.execution_count is None else f" as [{result.execution_count}]"
-    head = f"It ran{number}{'' if result.ok else ' and failed'}{'' if found.text else ', without output'}."
-    shown = page(found, "read_output", id, 0)
-    return shown._replace(text=f"{head}\n{shown.text}".rstrip(), ok=result.ok)
+    words = f"It ran{number}{'' if result.ok else ' and failed'}{'' if found.text else ', without output'}."
+    return Run(id, words, found, result.ok)
 
 
-def of_runs(results: Sequence[tuple[str, Result]], total: int) -> Result:
-    """What came of running some of `total` cells, by their ids: each gets its share of the room."""
-    share = max(MIN_SHARE, MAX_CHARS // total)
-    texts = [_brief(f"=== id {id}\n{result.text}", id, share) for id, result in results]
-    ok = all(result.ok for _, result in results)
+def of_run(run: Run) -> Result:
+    """One of them."""
+    shown = page(run.found, "read_output", 0, OUTPUTS, {"id": run.id})
+    return Result(f"{run.words}\n{shown.text}" if run.found.text else run.words, shown.images, run.ok)
+
+
+def of_runs(runs: Sequence[Run], total: int) -> Result:
+    """Some of `total` cells: each gets its share of the room, the last ones first."""
+    share, room, shown = max(MIN_SHARE, MAX_CHARS // total), MAX_CHARS, list[str]()
+    for run in reversed(runs):
+        text = _brief(run.found.text, run.id, share)
+        room -= len(text) + _ROOM_FOR_WORDS
+        shown.insert(0, text if room >= 0 else "")
+    texts = [_in_runs(run, text, shown) for run, text in zip(runs, shown, strict=True)]
+    ok = all(run.ok for run in runs)
     if not ok:
-        texts.append(f"Stopped at {len(results)} of {total} cells.")
-    images = [image for _, result in results for image in result.images]
+        texts.append(f"Stopped at {len(runs)} of {total} cells.")
+    images = [image for run in runs for image in run.found.images]
     sent = images_within(images)
     if len(sent) < len(images):
         texts.append(f"({len(images) - len(sent)} images are not sent here; read_output sends those of each id.)")
-    return Result(cut("\n".join(texts), lambda offset: "read_output, by each id"), sent, ok)
+    return Result("\n".join(texts), sent, ok)
 
 
-def _in_page(cell: NotebookCell, number: int, *, is_asking: bool) -> str:
-    text = _brief(cell_text(cell, number, is_asking=is_asking), cell.id, MAX_CELL_CHARS, tool="read_cell")
-    return text + outputs_text(_brief(read_outputs(cell.outputs).text, cell.id, BRIEF_CHARS))
+def _in_runs(run: Run, text: str, shown: Sequence[str]) -> str:
+    words = f"{run.id}: {run.words}"
+    if text:
+        return f"{words}\n{tagged(OUTPUTS, text, *shown, id=run.id)}"
+    return f"{words} Its output: read_output(id={run.id!r})" if run.found.text else words
+
+
+def _brief_cell(cell: NotebookCell) -> str:
+    source = _brief(cell.source, cell.id, MAX_CELL_CHARS, tool="read_cell")
+    return cell_parts(source, _brief(read_outputs(cell.outputs).text, cell.id, BRIEF_CHARS))
 
 
 def _brief(text: str, id: str, limit: int, tool: str = "read_output") -> str:

@@ -119,6 +119,8 @@ class Places:
 
 # Globs such as `*.py` are not taken to be about files of this kind.
 _RUNS = "runs by itself"
+_MAKES_RUN = "makes agents run programs"
+_INSTRUCTS = "instructs agents"
 
 
 @cache
@@ -137,7 +139,22 @@ def _names() -> dict[str, str]:
 def _rows(*, changes: bool) -> dict[tuple[str, ...], str]:
     """Names in a row, with the reason. Some may be read, but not changed: they steer agents or programs."""
     tables = [policy_data()["protected"][name] for name in ("read_paths", "changed_paths")[: 1 + changes]]
-    return {tuple(row.split("/")): why for each in tables for why, listed in each.items() for row in listed.split()}
+    rows = {tuple(row.split("/")): why for each in tables for why, listed in each.items() for row in listed.split()}
+    return {**dict.fromkeys(running_rows("") if changes else (), _MAKES_RUN), **rows}
+
+
+@cache
+def running_rows(command: str) -> tuple[tuple[str, ...], ...]:
+    """Names in a row of what makes the agent with this command line run programs; of all agents, if it is unknown."""
+    table = policy_data()["runs"]
+    known = [agent for agent in table if agent in command.lower()]
+    return tuple(tuple(row.split("/")) for agent in known or table for row in table[agent].split())
+
+
+@cache
+def instructing_rows() -> tuple[tuple[str, ...], ...]:
+    """Names in a row of what instructs agents."""
+    return tuple(tuple(row.split("/")) for row in policy_data()["protected"]["changed_paths"][_INSTRUCTS].split())
 
 
 def protection(names: Iterable[str], *, changes: bool) -> str | None:

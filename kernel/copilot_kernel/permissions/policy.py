@@ -16,7 +16,7 @@ from ..acp.messages import PermissionOption
 from ..config import SANDBOXED
 from ..conversation.model import ToolCall
 from .deny import changed_settings, matches, possible_rule
-from .grants import BYPASS, grant, is_trusted
+from .grants import BYPASS, Grant, grant, is_trusted
 from .patterns import host_of
 from .programs import starts_programs
 from .question import Question
@@ -91,9 +91,7 @@ def _find(request: PolicyRequest) -> Decision:
     if possible := possible_rule(limits, request):
         return Decision("ask", None, "rule", possible[1], (possible[0].text,))
     is_confined = mode == SANDBOXED and _is_of_own_processes(request)
-    if (mode == BYPASS or is_confined or is_trusted(request)) and (
-        reason := next(_hiding_places(limits, request), None)
-    ):
+    if (is_confined or is_trusted(request)) and (reason := next(_hiding_places(limits, request), None)):
         return Decision("ask", None, "rule", f"{reason} What a rule denies or asks about may hide in it.")
     if mode == BYPASS:
         return Decision("allow", None, "mode", f"The mode {BYPASS} allows everything.")
@@ -143,7 +141,7 @@ def decider(decision: Decision, mode: str) -> str:
 def _granted(request: PolicyRequest) -> Decision:
     if reason := contradiction(request):
         return Decision("ask", None, "mode", reason)
-    found = grant(request)
+    found = _grant(request)
     if found.problem:
         would = tuple(rule for rule in _candidates(request) if _would_allow(rule, request))
         narrow = next((rule for rule in would if not parse(rule).warning), None)
@@ -153,6 +151,17 @@ def _granted(request: PolicyRequest) -> Decision:
     names = " and ".join(found.rules)
     words = f"The rule {names} allows it." if len(found.rules) == 1 else f"The rules {names} allow it."
     return Decision("allow", None, "rule", words, tuple(found.rules))
+
+
+def _grant(request: PolicyRequest, added: str = "") -> Grant:
+    """What each list allows, with a rule that is `added` to it."""
+    rules, more = request.context.rules, (parse(added),) if added else ()
+    found = Grant()
+    for allow in (rules.allow, *rules.limits):
+        context = replace(request.context, rules=replace(rules, allow=(*allow, *more)))
+        each = grant(PolicyRequest(request.call, context, request.earlier))
+        found = Grant(tuple(dict.fromkeys((*found.rules, *each.rules))), found.problem or each.problem)
+    return found
 
 
 # -- suggestions ----------------------------------------------------------------------------------------------------
@@ -167,9 +176,7 @@ def _candidates(request: PolicyRequest) -> list[str]:
 
 
 def _would_allow(text: str, request: PolicyRequest) -> bool:
-    rules = request.context.rules
-    context = replace(request.context, rules=replace(rules, allow=(*rules.allow, parse(text))))
-    return grant(PolicyRequest(request.call, context, request.earlier)).problem is None
+    return _grant(request, text).problem is None
 
 
 def _suggestion(request: PolicyRequest) -> str | None:

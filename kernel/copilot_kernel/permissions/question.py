@@ -35,6 +35,8 @@ class Question:
     refusal: str = ""
     # The agent is GitHub Copilot, of which it is known what "always" means.
     of_copilot: bool = False
+    # What we ask before the agent starts, in place of a question about the call; the agent is told nothing.
+    head: str = ""
 
 
 @dataclass(frozen=True, slots=True)

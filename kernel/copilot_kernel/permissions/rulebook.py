@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from ..config import PERMISSION_MODES, Settings
+from ..config import PERMISSION_MODES, AllowList, Settings, allow_lists
 from ..conversation.model import ToolCall
 from ..errors import UsageError
 from .commands import CommandPattern, compile_command
@@ -137,20 +137,28 @@ def _unknown(text: str, found: re.Match[str] | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Deny goes before ask, ask before allow."""
+    """Deny goes before ask, ask before allow. Of `allow` and each list of `limits`, some rule must cover a call."""
 
     allow: tuple[Rule, ...] = ()
     ask: tuple[Rule, ...] = ()
     deny: tuple[Rule, ...] = ()
+    limits: tuple[tuple[Rule, ...], ...] = ()
 
     @classmethod
     def read(
-        cls, allow: Iterable[str] = (), ask: Iterable[str] = (), deny: Iterable[str] = ()
+        cls,
+        allow: Iterable[str] = (),
+        ask: Iterable[str] = (),
+        deny: Iterable[str] = (),
+        limits: Iterable[tuple[str, ...]] = (),
     ) -> tuple[Rules, tuple[str, ...], tuple[str, ...]]:
         """The rules, the problems of those that cannot be parsed, and the warnings about those that allow."""
         problems: list[str] = []
         rules = cls(
-            *(tuple(_parsed(kind, texts, problems)) for kind, texts in zip(KINDS, (allow, ask, deny), strict=True))
+            tuple(_parsed("allow", allow, problems)),
+            tuple(_parsed("ask", ask, problems)),
+            tuple(_parsed("deny", deny, problems)),
+            tuple(tuple(_parsed("allow", texts, problems)) for texts in limits),
         )
         warnings = tuple(f"allow: {rule.text}: {rule.warning}" for rule in rules.allow if rule.warning)
         return rules, tuple(problems), warnings
@@ -177,19 +185,28 @@ class StatedRule:
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """What is in force. `mode` is one of `config.PERMISSION_MODES`, `mode_origin` says who set it."""
+    """What is in force. `mode` is one of `config.PERMISSION_MODES`, `mode_origin` says who set it.
+
+    `lists` are those of the settings that allow; `stated` has their rules, too.
+    """
 
     mode: str = "default"
     mode_origin: str = "default"
     stated: tuple[StatedRule, ...] = ()
+    lists: tuple[AllowList, ...] = ()
 
     @classmethod
     def of(cls, settings: Settings) -> Rulebook:
         """What the settings say."""
-        stated = (
-            StatedRule(kind, text, settings.origins.get(kind, "")) for kind in KINDS for text in getattr(settings, kind)
+        lists = allow_lists(settings)
+        allowing = [StatedRule("allow", text, each.origin) for each in lists for text in each.rules]
+        others = (
+            StatedRule(kind, text, settings.origins.get(kind, ""))
+            for kind in KINDS[1:]
+            for text in getattr(settings, kind)
         )
-        return cls(settings.permission_mode, settings.origins.get("permission_mode", "default"), tuple(stated))
+        mode_origin = settings.origins.get("permission_mode", "default")
+        return cls(settings.permission_mode, mode_origin, (*allowing, *others), lists)
 
     @property
     def rules(self) -> Rules:
@@ -224,14 +241,20 @@ class Rulebook:
     def without(self, text: str) -> Rulebook:
         """Without this rule, in whatever lists it stands. Raises UsageError if it is in none."""
         left = tuple(each for each in self.stated if each.text != text)
+        lists = tuple(replace(each, rules=tuple(rule for rule in each.rules if rule != text)) for each in self.lists)
         if left == self.stated:
             known = ", ".join(dict.fromkeys(each.text for each in self.stated))
             raise UsageError(f"No such rule: {text}.", f"Rules in force: {known}." if known else "No rule is set.")
-        return replace(self, stated=left)
+        return replace(self, stated=left, lists=lists)
 
     @property
     def _read(self) -> tuple[Rules, tuple[str, ...], tuple[str, ...]]:
-        return _read(self.texts("allow"), self.texts("ask"), self.texts("deny"))
+        of_lists = {(each.origin, rule) for each in self.lists for rule in each.rules}
+        added = tuple(
+            each.text for each in self.stated if each.kind == "allow" and (each.origin, each.text) not in of_lists
+        )
+        first, *limits = [(*each.rules, *(added if each.is_own else ())) for each in self.lists] or [added]
+        return _read(first, self.texts("ask"), self.texts("deny"), tuple(limits))
 
 
 def check(text: str) -> str | None:

@@ -91,7 +91,7 @@ def answers_to(question: Question, root: str = "", places: tuple[Place, ...] = P
     What is alarming is not highlighted, and we offer no rule that would allow it again.
     """
     about, options = allowed_by(question, root), question.options
-    reject = rejection_to_explain(options)
+    reject = None if question.head else rejection_to_explain(options)
     is_calm = not is_alarming(question, root)
     choices = tuple(_choices(question, about, is_calm=is_calm))
     kept = tuple(each for each in choices if each.is_remembered)

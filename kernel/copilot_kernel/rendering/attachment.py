@@ -25,7 +25,7 @@ MAX_SHOWN_CHARS = 20_000_000
 MAX_SAVED_CHARS = 7_000_000
 """Of base64; larger data is not offered for saving, since the notebook would have to hold it."""
 _GREY = f"color:{GREY}"
-_CONTEXT = re.compile(r"notebook:(?:(error)|(cell|variable)/(.+))", re.DOTALL)
+_CONTEXT = re.compile(r"notebook:(?:(error)|(cell|variable|value)/(.+))", re.DOTALL)
 _WEB = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
 
 

@@ -84,7 +84,7 @@ def render_confirmation(title: str) -> Bundle:
 def question_html(question: Question, root: str = "") -> str:
     """Everything; nothing is cut."""
     call, about = question.call, subject(question, root)
-    head, title = _head(call, about, root)
+    head, title = _head(question, about, root)
     amounts, shown = "", exposed(head)
     if _is_about_a_file(call, about):
         place, change = about.changes[0]
@@ -105,7 +105,7 @@ def question_html(question: Question, root: str = "") -> str:
 def question_summary(question: Question, root: str = "") -> str:
     """What `question_html` does not fold, for a terminal; what is long says how much more there is."""
     about = subject(question, root)
-    head, title = _head(question.call, about, root)
+    head, title = _head(question, about, root)
     amounts = amount(about.changes[0][1]) if _is_about_a_file(question.call, about) else ""
     shown = visible_line(" ".join(filter(None, (head, title, amounts))))
     box = lines((*_boxes_text(question.call, about), *_facts_text(about)))
@@ -116,7 +116,7 @@ def question_summary(question: Question, root: str = "") -> str:
 def question_text(question: Question, root: str = "") -> str:
     """Everything, for a terminal."""
     about = subject(question, root)
-    head, _ = _head(question.call, about, root)
+    head, _ = _head(question, about, root)
     is_said = about.is_titled_by_tool or about.title in (*about.commands, head.removesuffix("?"))
     title = "" if is_said else about.title
     shown = [visible_text(f"{head} {title}".rstrip())]
@@ -130,7 +130,7 @@ def question_text(question: Question, root: str = "") -> str:
 def headline(question: Question, root: str = "") -> str:
     """The question and what it is about on one line, such as `Run this command? ls -l`."""
     about = subject(question, root)
-    head, _ = _head(question.call, about, root)
+    head, _ = _head(question, about, root)
     gist = allowed_by(question, root)
     is_said = gist in head or (about.is_titled_by_tool and gist == visible_line(about.title))
     return visible_line(head if is_said else f"{head} {gist}")
@@ -172,8 +172,12 @@ def is_alarming(question: Question, root: str = "") -> bool:
     return any(place.remark not in ("", SUBFOLDER) for place in places) or any(_warnings(question, about))
 
 
-def _head(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
+def _head(question: Question, about: Subject, root: str) -> tuple[str, str]:
     """The question in bold, and the agent's title where the question does not say what it is about."""
+    return (question.head, "") if question.head else _head_of_call(question.call, about, root)
+
+
+def _head_of_call(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
     if about.is_of_notebook:
         return f"{about.title}?", ""
     if call.kind == "think" and any(name == "Questions" for name, _ in about.rest):
@@ -259,7 +263,7 @@ def _warnings(question: Question, about: Subject) -> Iterator[tuple[str, str]]:
 
 def _facts(question: Question, about: Subject, root: str) -> Iterator[tuple[bool, str]]:
     """Whether it is in view, and the HTML, of everything else."""
-    if about.is_evident and about.title not in about.commands:
+    if about.is_evident and about.title not in about.commands and not question.head:
         yield False, _fact("The agent's title", [LocatedPath(about.title)])
     if _is_about_a_file(question.call, about):
         yield False, _fact("File", [about.changes[0][0]], FONT)

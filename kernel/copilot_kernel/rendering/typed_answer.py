@@ -31,7 +31,7 @@ def line_prompt(question: Question) -> str:
 def reason_hint(question: Question) -> str:
     """How to reject with a reason; empty if there is no option that rejects once."""
     reject = policy.reject(question.options)
-    if reject is None:
+    if reject is None or question.head:
         return ""
     return f" (“{question.options.index(reject) + 1} because …” tells the agent why)"
 

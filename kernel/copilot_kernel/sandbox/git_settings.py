@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import programs
+from .. import programs
 
 MAX_REPOSITORIES, MAX_INCLUDED = 100, 20
 """Git is run once for each, which takes 3 ms, and for each file that is included only on a condition."""

@@ -13,8 +13,8 @@ from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote
 
+from .. import programs
 from ..config import Settings, state_folder
-from . import programs
 from .agents import AgentState, agent_states
 from .mounts import NOTHING, Access, Mount, arguments, parents, placed
 from .probe import SandboxUnavailable
@@ -114,6 +114,14 @@ class Layout:
         for path in map(programs.real, held):
             if path.exists() and not folders.isdisjoint(path.parents):
                 self.mounts.append(Mount(str(path), Access.READ))
+
+    def hide(self, paths: Iterable[Path], handover: Path) -> None:
+        """What the agent must not find in the project; a file is one without settings."""
+        empty = handover / "nothing.json"
+        empty.write_text("{}\n", "utf-8")
+        for path in map(programs.real, paths):
+            if path.exists():
+                self.mounts.append(Mount(str(path), Access.HIDDEN, "" if path.is_dir() else str(empty)))
 
     def place(self) -> Placement:
         """Make what is needed for it. Raises OSError, and SandboxUnavailable if something hides the project."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from .programs import find_outside, path_outside
+from ..programs import find_outside, path_outside
 
 PROBE_SECONDS = 10.0
 # All that the sandbox needs of the kernel. Root keeps its capabilities unless they are dropped, and could mount anew.

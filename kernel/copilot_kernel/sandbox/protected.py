@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from ..permissions.paths import may_be_protected, protection
+from ..programs import real
 from .git_settings import Repository, text_of
-from .programs import real
 
 MAX_FOLDERS, MAX_ENTRIES = 4_000, 200_000
 """Of the search, which also runs at the end of each turn; those of Git's own folders count apart."""

@@ -18,8 +18,9 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from .. import programs
 from ..config import Settings, state_folder
-from . import leftovers, mount_check, mountinfo, programs, srt
+from . import leftovers, mount_check, mountinfo, srt
 from .git_settings import GitSettings, Named, Repository
 from .held import MAX_PROTECTED, Finding, Held, Kind, link_target, looks_of
 from .layout import Layout
@@ -136,6 +137,7 @@ def _made(
     git_folder = common_git_folder(layout.project)
     held = _held(layout, git_folder)
     layout.add_project(git_folder, held.paths)
+    layout.hide(map(Path, layout.settings.absent), handover)
     shown = summary(layout.settings)
     if not tools.bubblewrap:
         layout.add(srt.make_temporary(handover), Access.WRITE)

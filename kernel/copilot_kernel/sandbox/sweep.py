@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Lock
 
+from ..programs import real
 from . import live_mounts
 from .git_settings import text_of
 from .held import Finding, Held, Kind, link_target, looks_of
-from .programs import real
 from .protected import GIT_REDIRECTIONS, Search
 from .removal import remove, set_aside
 

@@ -143,6 +143,9 @@ class CopilotApp(ExtensionApp):
         config=True
     )
     allow = StringList(help="Rules for HTTP requests: Read, Bash(git *), …").tag(config=True)
+    chat_key = Unicode(
+        help="The key of the chat in a server of its own, which serves no chat without one; ?token=KEY opens the page."
+    ).tag(config=True)
     chat_permission_mode = Enum(PERMISSION_MODES, "default", help="Of the chat, as permission_mode.").tag(config=True)
     chat_allow = StringList(help="Rules for the chat: Read, Bash(git *), …").tag(config=True)
     agent_mode = Unicode("plan", help="The agent's mode for HTTP requests, if it has it.").tag(config=True)
@@ -177,6 +180,7 @@ class CopilotApp(ExtensionApp):
     def _jupyter_server_config(self) -> dict[str, Any]:
         """Defaults for a server of its own: exactly one port; what the user sets for the server wins."""
         found: dict[str, Any] = super()._jupyter_server_config()  # type: ignore[no-untyped-call]
+        found["TwoKeys"] = {"chat_key": self.chat_key}
         own = {"port": self.port, "port_retries": 0, "open_browser": False}
         config = self._serverapp().config
         set_by_user = {*config.ServerApp, *config.StandaloneServer}
@@ -189,7 +193,8 @@ class CopilotApp(ExtensionApp):
         """Build what handlers share; nothing is started here."""
         loaded = config.load()
         folder = loaded.cwd or str(self._serverapp().root_dir)
-        base = replace(loaded, cwd=folder, fs=False, terminal=False)
+        # Nobody is asked about the server's environment: it counts as the settings of whoever runs the server.
+        base = replace(loaded, cwd=folder, fs=False, terminal=False, widened=())
         self.context = self._build_context(base)
         self._log_problems(base)
         self._sweeper = PeriodicCallback(self._sweep, SWEEP_MILLISECONDS)
@@ -232,7 +237,7 @@ class CopilotApp(ExtensionApp):
         nothing, since the user's own rules are meant for notebooks.
         """
         origins = {**base.origins, "allow": f"CopilotApp.{allow}"}
-        settings = replace(base, allow=tuple(getattr(self, allow)), origins=origins)
+        settings = replace(base, allow=tuple(getattr(self, allow)), allow_limits=(), origins=origins)
         return config.in_mode(settings, getattr(self, mode), f"CopilotApp.{mode}")
 
     def _log_problems(self, base: Settings) -> None:

@@ -19,6 +19,7 @@ from tornado.web import HTTPError, RequestHandler, stream_request_body
 from ..errors import CopilotError
 from .context import ServerContext
 from .errors import ApiError, api_error, as_json, json_object
+from .standalone import CHAT_USER
 
 REQUEST_HEADERS = "Authorization, *"
 RESPONSE_HEADERS = "Retry-After, X-Copilot-Session-State"
@@ -35,6 +36,10 @@ XSRF = (
     "this Jupyter server: Authorization: Bearer TOKEN."
 )
 TOKEN = "Use the token of this Jupyter server as API key: Authorization: Bearer TOKEN."
+CHAT_KEY = (
+    "The token of this server opens the API, not the chat. To serve the chat, start the server with "
+    "--CopilotApp.chat_key=KEY, and use KEY as the token."
+)
 HUB_TOKEN = (
     "Use a token of this JupyterHub with the scope {scope} as API key: Authorization: Bearer TOKEN. "
     "You can request one at {page}. With a cookie, also send the value of the cookie _xsrf as X-XSRFToken."
@@ -52,6 +57,8 @@ class Handler(JupyterHandler):
     """The name in metrics and logs."""
     is_public: ClassVar[bool] = False
     """No login is needed."""
+    is_of_chat: ClassVar[bool] = False
+    """It belongs to the chat, which has a key of its own in a server of its own."""
     takes_body: ClassVar[bool] = False
     """The body is kept, for `read_json`."""
     has_head: ClassVar[bool] = True
@@ -90,6 +97,8 @@ class Handler(JupyterHandler):
 
     async def _check_user(self) -> None:
         self._check_login_and_origin()
+        if self.is_of_chat and self.context.is_standalone and self.current_user.username != CHAT_USER:
+            raise ApiError(403, CHAT_KEY)
         action = self.action or HTTP_METHOD_TO_AUTH_ACTION.get(self.request.method or "", "execute")
         allowed = self.is_public or await ensure_async(
             self.authorizer.is_authorized(self, self.current_user, action, self.auth_resource)

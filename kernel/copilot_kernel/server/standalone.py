@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+from hmac import compare_digest
+from typing import Any
+
+from jupyter_server.auth.identity import PasswordIdentityProvider, User
 from jupyter_server.serverapp import ServerApp
-from traitlets import Bool, default
+from traitlets import Bool, Unicode, default
+
+CHAT_USER = "copilot-chat"
+
+
+class TwoKeys(PasswordIdentityProvider):
+    """The token opens the API; the chat, whose user answers questions, has a key of its own."""
+
+    chat_key = Unicode(help="See CopilotApp.chat_key.").tag(config=True)
+
+    async def get_user_token(self, handler: Any) -> User | None:
+        """Whoever has the key of the chat is CHAT_USER, also by the cookie that Jupyter then sets."""
+        given = self.get_token(handler) or ""
+        if self.chat_key and compare_digest(given.encode(), self.chat_key.encode()):
+            return User(CHAT_USER)
+        return await super().get_user_token(handler)
 
 
 class StandaloneServer(ServerApp):
     """What `jupyter copilot` runs."""
 
     default_services: tuple[str, ...] = ("api", "auth", "security", "shutdown")  # type: ignore[assignment]
+
+    identity_provider_class = TwoKeys
 
     tell_token = Bool(True, help="Whether a generated token is printed at the start, as Jupyter does.").tag(config=True)
 

@@ -20,7 +20,7 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from ..host.files import ProjectPath, opened_folder
-from ..sandbox.programs import find_outside
+from ..programs import find_outside
 from .blobs import BlobStore
 from .tree import ABSENT, MAX_FILE_BYTES, NOT_THERE, FileState, Tree, digest_of, state_in
 

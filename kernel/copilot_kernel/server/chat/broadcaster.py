@@ -247,6 +247,8 @@ class Broadcaster:
             self._status = words
             self.publish(Event("status", {"content": words}))
 
+    attended = True
+
     async def ask(self, question: Question) -> PermissionAnswer:
         """The answer of any subscriber."""
         self._html.flush()

@@ -67,6 +67,7 @@ _FIELD = re.compile(r"\{(base|mode|folder|path)\}")
 class PageHandler(Handler):
     """`GET copilot/chat`: for people, so a login page instead of a 401."""
 
+    is_of_chat = True
     route = "/copilot/chat"
 
     @property
@@ -121,6 +122,7 @@ class StaticHandler(Handler):
 class MediaHandler(Handler):
     """`GET api/media/NAME`: a file that an agent produced, served so that no browser takes it for a page."""
 
+    is_of_chat = True
     route = "/api/media"
 
     @property
@@ -145,6 +147,7 @@ class MediaHandler(Handler):
 class SuggestionsHandler(Handler):
     """`GET api/chat/suggestions`: prompts to begin with."""
 
+    is_of_chat = True
     route = "/api/chat/suggestions"
 
     def get(self) -> None:
@@ -155,6 +158,7 @@ class SuggestionsHandler(Handler):
 class ChatModelsHandler(ModelsHandler):
     """`GET api/models`, `GET api/chat/models`."""
 
+    is_of_chat = True
     route = "/api/chat/models"
 
     async def get(self) -> None:
@@ -171,6 +175,7 @@ class SessionsHandler(Handler):
     Those that are open elsewhere, such as in a client over HTTP, cannot be resumed and are left out.
     """
 
+    is_of_chat = True
     route = "/copilot/chat/sessions"
 
     async def get(self) -> None:

@@ -49,7 +49,7 @@ class ChatSocket(WebSocketHandler, Handler):
 
     action = HTTP_METHOD_TO_AUTH_ACTION["WEBSOCKET"]
     """The handshake is a GET, but what follows makes the agent act."""
-    route, has_head = "/api/chat/ws", False
+    route, has_head, is_of_chat = "/api/chat/ws", False, True
     session: ChatSession | None = None
     wants_html = False
 

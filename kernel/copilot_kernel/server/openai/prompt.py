@@ -1,7 +1,7 @@
 """Convert messages of all roles to one prompt for the agent: in order, each marked with its role.
 
-A single message of a user is the prompt as it stands. Otherwise each message is enclosed in a tag that no message
-contains, so that none can pass for another.
+Each message, also a single one, is enclosed in a tag that no message contains: none can pass for another, nor for a
+command of the agent.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from ...acp.messages import Block, ImageBlock, TextBlock
+from ...tags import opening, unused_tag
 from ..errors import ApiError
 from .schema import ImagePart, Message, Part, RefusalPart, TextPart
 
@@ -31,10 +32,8 @@ def blocks(messages: Sequence[Message]) -> tuple[Block, ...]:
     contents = [list(_content(message)) for message in messages]
     if not any(not isinstance(each, TextBlock) or each.text.strip() for content in contents for each in content):
         raise ApiError(400, "messages: no text to answer.", "messages")
-    if len(messages) == 1 and messages[0].role == "user" and not messages[0].name:
-        return tuple(contents[0])
     texts = [block.text for content in contents for block in content if isinstance(block, TextBlock)]
-    tag = _unused_tag([*texts, *(word or "" for each in messages for word in (each.name, each.tool_call_id))])
+    tag = unused_tag("message", [*texts, *(word or "" for each in messages for word in (each.name, each.tool_call_id))])
     marked = [_marked(tag, each, content) for each, content in zip(messages, contents, strict=True)]
     return tuple(_joined(chain([TextBlock(INTRODUCTION)], *marked)))
 
@@ -84,18 +83,9 @@ def _image(url: str) -> ImageBlock:
     return ImageBlock(data, found[1].lower())
 
 
-def _unused_tag(texts: Sequence[str]) -> str:
-    tag, number = "message", 1
-    while any(tag in text for text in texts):
-        number += 1
-        tag = f"message-{number}"
-    return tag
-
-
 def _marked(tag: str, message: Message, content: Sequence[Block]) -> Iterator[Block]:
-    more = {"role": message.role, "name": message.name, "tool_call_id": message.tool_call_id}
-    attributes = "".join(f" {name}={json.dumps(value)}" for name, value in more.items() if value)
-    yield TextBlock(f"\n\n<{tag}{attributes}>\n")
+    attributes = {"role": message.role, "name": message.name, "tool_call_id": message.tool_call_id}
+    yield TextBlock(f"\n\n{opening(tag, attributes)}\n")
     for place, block in enumerate(content):
         if place and isinstance(block, TextBlock) and isinstance(content[place - 1], TextBlock):
             yield TextBlock("\n")

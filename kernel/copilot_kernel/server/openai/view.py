@@ -46,6 +46,8 @@ class TextView:
     def status(self, words: str) -> None:
         """Not shown."""
 
+    attended = False
+
     async def ask(self, question: Question) -> PermissionAnswer:
         """Reject."""
         return PermissionAnswer(policy.reject(question.options), "none", NO_ONE)

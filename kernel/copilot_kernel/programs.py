@@ -1,4 +1,4 @@
-"""What a program needs that may lie in the home folder: its file, links on the way, its interpreter, its packages."""
+"""Programs: where they are found, which is never in the project, and what they need that may lie in the home folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parent
 MAX_LINKS = 40
 _LINE_BYTES = 512
 
@@ -33,19 +33,31 @@ def needed_by(argv: Sequence[str], cwd: str, environ: Mapping[str, str]) -> Iter
                 yield from _needed_by_file(path, environ)
 
 
+def project_folders(folder: str) -> tuple[Path, ...]:
+    """The project and the root of its Git work tree: what lies there is the agent's, or a stranger's.
+
+    Not one that holds the home folder, in which everything of the user's lies. Reads the disk.
+    """
+    project = real(Path(folder).expanduser().absolute())
+    tree = next((each for each in (project, *project.parents) if (each / ".git").exists()), project)
+    home = real(Path.home())
+    return tuple(each for each in dict.fromkeys((project, tree)) if not home.is_relative_to(each))
+
+
 def find_outside(name: str, folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str | None:
     """The first program `name` on PATH that is in none of the `folders`: what an agent puts there must not run."""
     each = (shutil.which(name, path=place) for place in path_outside(folders, environ).split(os.pathsep) if place)
-    return next((found for found in each if found and not _is_inside(Path(found), folders)), None)
+    return next((found for found in each if found and not is_inside(Path(found), folders)), None)
 
 
 def path_outside(folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str:
     """PATH without relative folders, which an agent may fill, and without those in `folders`, paths without links."""
     places = environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(each for each in places if os.path.isabs(each) and not _is_inside(Path(each), folders))
+    return os.pathsep.join(each for each in places if os.path.isabs(each) and not is_inside(Path(each), folders))
 
 
-def _is_inside(path: Path, folders: Collection[Path]) -> bool:
+def is_inside(path: Path, folders: Collection[Path]) -> bool:
+    """Whether it leads into one of the `folders`, which are paths without links."""
     return any(real(path).is_relative_to(folder) for folder in folders)
 
 

@@ -1,0 +1,43 @@
+"""Tags round what others wrote, so that the agent sees where it begins and ends: no text can forge the tag round it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from itertools import count
+
+
+def tagged(name: str, text: str, /, *beside: str, **attributes: object) -> str:
+    """`text` in a tag of that name, which neither `text` nor the texts `beside` it contain.
+
+    Attributes without a value are left out.
+    """
+    given = _given(attributes)
+    tag = unused_tag(name, (text, *beside, *given.values()))
+    return f"{opening(tag, attributes)}\n{text}\n</{tag}>"
+
+
+def parts(texts: Mapping[str, str]) -> str:
+    """Each text in a tag of its own, by its name; no text contains the tag of another. Empty ones are left out."""
+    return "\n".join(tagged(name, text, *texts.values()) for name, text in texts.items() if text)
+
+
+def unused_tag(name: str, texts: Iterable[str]) -> str:
+    """`name`, with the first number that makes it a word which none of `texts` contains, in either case."""
+    text = "\n".join(texts).casefold()
+    if name not in text:
+        return name
+    numbers = re.findall(rf"{re.escape(name)}-([0-9]{{1,9}})", text)
+    taken = {number[:length] for number in numbers for length in range(1, len(number) + 1)}
+    return next(f"{name}-{number}" for number in count(2) if str(number) not in taken)
+
+
+def opening(tag: str, attributes: Mapping[str, object]) -> str:
+    """The tag that begins a text."""
+    quoted = (f" {name}={json.dumps(value, ensure_ascii=False)}" for name, value in _given(attributes).items())
+    return f"<{tag}{''.join(quoted)}>"
+
+
+def _given(attributes: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in attributes.items() if value}

@@ -1,0 +1,95 @@
+"""What text in a cell may do to the limits of the agent: tighten them, and widen them only by the user's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from copilot_kernel.errors import UsageError
+from copilot_kernel.frontend.command_output import DECLINED, WIDEN_HINT
+
+from ..agent.command import COMMAND
+from .session import Session, session
+
+WIDENING = [
+    "%permissions mode acceptEdits",
+    "%permissions mode bypassPermissions",
+    "%permissions allow Read",
+    "%permissions allow Read --save",
+    "%permissions remove Bash(rm *)",
+    f"%agent {COMMAND[0]} -c pass",
+    "%options allow_all on",
+]
+TIGHTENING = [
+    "%permissions mode plan",
+    "%permissions deny Read",
+    "%permissions ask Read --save",
+    "%options effort medium",
+    "%model scripted-large",
+    "%agent demo",
+]
+RULES = {"COPILOT_KERNEL_DENY": '["Bash(rm *)"]', "COPILOT_KERNEL_DEMO": "more-options"}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with session(tmp_path_factory.mktemp("shared"), **RULES) as made:
+        yield made
+
+
+def state(made: Session) -> str:
+    return made.run("%status", live=False).text + made.run("%permissions", live=False).text
+
+
+@pytest.mark.parametrize("code", WIDENING)
+def test_what_widens_fails_in_a_batch_run(shared: Session, code: str) -> None:
+    shared.run("%model scripted")
+    before = state(shared)
+    error = shared.run(code, live=False).error
+    assert isinstance(error, UsageError)
+    assert error.hint == WIDEN_HINT
+    assert state(shared) == before
+
+
+@pytest.mark.parametrize("code", WIDENING)
+def test_what_widens_is_the_users_to_allow(shared: Session, code: str) -> None:
+    shared.run("%model scripted")
+    before = state(shared)
+    error = shared.run(code, answer="2").error
+    assert isinstance(error, UsageError)
+    assert str(error).endswith(DECLINED.format(""))
+    assert state(shared) == before
+
+
+@pytest.mark.parametrize("code", TIGHTENING)
+def test_what_tightens_needs_no_answer(tmp_path: Path, code: str) -> None:
+    with session(tmp_path, **RULES) as made:
+        assert made.run(code, live=False).error is None
+        assert made.run("%permissions mode plan", live=False).error is None
+
+
+def test_each_value_is_asked_once(tmp_path: Path) -> None:
+    with session(tmp_path, **RULES) as made:
+        assert made.run("%permissions mode acceptEdits", answer="1").error is None
+        made.run("%permissions mode plan")
+        assert made.run("%permissions mode default", answer="1").error is None  # also back to where it began
+        assert made.run("%permissions mode plan").error is None
+        assert made.run("%permissions mode default").error is None
+        assert made.run("%permissions mode bypassPermissions", answer="2").error is not None
+
+
+def test_a_change_between_the_two_in_the_middle_asks(tmp_path: Path) -> None:
+    with session(tmp_path, COPILOT_KERNEL_PERMISSION_MODE="acceptEdits") as made:
+        assert made.run("%permissions mode sandboxed", live=False).error is not None
+
+
+def test_the_first_prompt_says_what_is_not_the_default(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "AGENTS.md").write_text("Be kind.")
+    with session(tmp_path, COPILOT_KERNEL_PERMISSION_MODE="plan") as made:
+        made.kernel_session.is_introduced = False
+        line = "agent: demo · permission mode: plan · instructions: AGENTS.md"
+        assert line in made.run("demo: say one").text
+        assert line not in made.run("demo: say two").text
+        assert made.status("Instructions") == "AGENTS.md"

@@ -1,0 +1,19 @@
+"""What the user of a test has agreed to before: what its environment widens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from unittest.mock import patch
+
+from copilot_kernel import config
+from copilot_kernel.chat.trust import TrustStore, setting_items
+
+
+def trust_environment(environ: Mapping[str, str]) -> None:
+    """Remember it where kernels with this environment look, so that they start without a question."""
+    with patch.dict(os.environ, environ):
+        settings = config.load()
+        for agent in (settings.agent, "demo"):
+            settings = config.replace(settings, agent=agent)
+            TrustStore(settings).remember(setting_items(settings), "trusted")
