@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from copilot_kernel.chat.trust import introduction
+from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
 from copilot_kernel.frontend.command_output import DECLINED, WIDEN_HINT
 
@@ -93,3 +95,19 @@ def test_the_first_prompt_says_what_is_not_the_default(tmp_path: Path) -> None:
         assert line in made.run("demo: say one").text
         assert line not in made.run("demo: say two").text
         assert made.status("Instructions") == "AGENTS.md"
+
+
+def test_with_defaults_nothing_is_said(tmp_path: Path) -> None:
+    assert introduction(Settings(cwd=str(tmp_path)), "default") == ""
+
+
+def test_what_is_trusted_is_listed_and_can_be_taken_back(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with session(tmp_path, COPILOT_KERNEL_PERMISSION_MODE="acceptEdits", JUPYTER_DATA_DIR=str(data)) as made:
+        made.run("demo: say one")
+        trusted = [line.split()[0] for line in made.run("%permissions").text.splitlines() if "the environment" in line]
+        assert trusted
+        assert "No longer trusted" in made.run(f"%permissions revoke {trusted[0]}").text
+        left = made.run("%permissions").text
+        assert [each for each in trusted if each in left] == trusted[1:]
+        assert isinstance(made.run(f"%permissions revoke {trusted[0]}").error, UsageError)
