@@ -31,6 +31,7 @@ from ..limits import LIMIT
 from ..real.agents import NOTES
 from ..real.turns import Turn, is_method, last_words, turns
 from ..rendering.allowed import text_of
+from ..trusting import trust_environment
 from ..widgets.connected import connected
 from .asked import Models
 from .recording import Bundle, RecordingCell
@@ -147,6 +148,7 @@ def _alone(folder: Path, work: Path, address: str) -> Iterator[None]:
         patch.delenv("JPY_SESSION_NAME", raising=False)
         for name, value in settings.items():
             patch.setenv(name, value)
+        trust_environment({})
         patch.setattr("copilot_kernel.chat.chat.time", SimpleNamespace(monotonic=lambda: 0.0))
         patch.setattr("copilot_kernel.acp.tcp.exposed_to", lambda agent: "")
         yield
@@ -161,6 +163,7 @@ def _widgets() -> Iterator[Models]:
 
 async def _run(records: Records, models: Models) -> list[Cell]:
     session = KernelSession(guard_seconds=0)
+    session.is_introduced = True
     try:
         cells, said = [], _said(records[: -sum(len(turn.records) for turn in turns(records))])
         for turn in turns(records) or [Turn(records)]:
