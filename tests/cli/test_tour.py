@@ -65,7 +65,7 @@ def test_a_reader_sees_prose_cells_and_outputs_in_their_order(tmp_path):
     before = set(psutil.Process().children(recursive=True))
     code, text = run(folder)
     assert set(psutil.Process().children(recursive=True)) - before == set()
-    wanted = ["══ 01.ipynb", "# One", "Some prose.", "┃ demo: say Hello\n┃ shell echo out\nHello\n", "$ echo out"]
+    wanted = ["══ 01.ipynb", "# One", "Some prose.", "┃ demo: say Hello\n┃ shell echo out\n", "\nHello\n", "$ echo out"]
     wanted += ["The end.", "══ 02.ipynb", "┃ Crash, please\n", "exited with code 1", "┃ demo: say Back\n", "\nBack\n"]
     wanted += ["2 notebooks, no failures; see "]
     places = [text.find(each) for each in wanted]
