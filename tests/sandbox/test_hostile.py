@@ -84,6 +84,6 @@ async def _asked(place: Place, sandbox: str, has_hosts: bool) -> Results:
     )
     place.write(place.project / "place.json")
     async with asyncio.timeout(SECONDS), Chat(settings) as chat:
-        turn = await chat.ask([TextBlock(str(place.project / "place.json"))], Person())
+        turn = await chat.ask([TextBlock("place.json")], Person())
     results: Results = json.loads(turn.text)
     return results
