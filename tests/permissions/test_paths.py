@@ -31,9 +31,10 @@ objects/a cargo/config.toml
 """,
 }
 CHANGED = {
+    "makes agents run programs": ".github .github/hooks/a.json opencode.json .opencode/plugin/a.js .factory/mcp.json",
     "instructs agents": """
-AGENTS.md sub/Claude.md GEMINI.md .github/copilot-instructions.md .github/hooks/a.json .github/agents/a.md
-.GitHub/Instructions/a.md .github .cursorrules .windsurfrules .clinerules .goosehints opencode.json .opencode/a .qwen/a
+AGENTS.md sub/Claude.md GEMINI.md .github/copilot-instructions.md .github/agents/a.md
+.GitHub/Instructions/a.md .cursorrules .windsurfrules .clinerules .goosehints .opencode/a .qwen/a
 .kiro/a .roo/a .agents/a .clinerules/a QWEN.md CLAUDE.local.md AGENTS.override.md
 """,
     RUN: """
