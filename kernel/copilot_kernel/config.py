@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from itertools import product
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from .mcp_config import McpServer, parse_servers, without_own_name
 from .programs import is_inside, project_folders
+from .setting_values import COMMON, ORDER, PARSERS, RULE_LISTS, common_hosts, common_paths, is_wider, not_one_of, rank
 
 HOSTS_NEED_SANDBOX = "{}: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)"
 CONFIG_FILE = "copilot_kernel.json"
@@ -31,22 +30,13 @@ ENVIRONMENT = "environment"
 KERNELSPEC = "kernelspec"
 SANDBOXED = "sandboxed"
 PERMISSION_MODES = ("default", "acceptEdits", "bypassPermissions", "plan", SANDBOXED)
+_UNREAD = "while a list of rules cannot be read"
 _ALLOWING_MODES = ("acceptEdits", "bypassPermissions", SANDBOXED)
-_RULE_LISTS = ("allow", "ask", "deny")
 BUILT_IN_AGENTS = ("", "copilot", "demo")
 """Names that start only what is installed with this package, or GitHub's CLI."""
 AGENT, DEMO_COMMAND = f"{PREFIX}AGENT", f"{PREFIX}DEMO_COMMAND"
-IN_PROJECT = "{}: ignored, since it lies in the project, where an agent or a stranger may have put it"
+IN_PROJECT = "{}: ignored because it is in the project"
 
-ORDER: Mapping[str, tuple[Any, ...]] = {
-    "permission_mode": ("plan", "default", "acceptEdits", SANDBOXED, "bypassPermissions"),
-    "sandbox": ("required", "on", "off"),
-    "on_unasked": ("cancel", "badge"),
-    "fs": (False, True),
-    "terminal": (False, True),
-}
-"""Settings of which the stricter value holds, that one first."""
-_COMMON = ("sandbox_read", "sandbox_write", "sandbox_hosts", "trusted_folders")
 _WIDENING = (
     *("agent", "cwd", "state", "mcp_servers", "allow", "sandbox_read", "sandbox_write", "trusted_folders"),
     *ORDER,
@@ -167,7 +157,7 @@ def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = No
         else:
             reader.read_file(path)
     own = reader.settings()
-    names = {PREFIX + name.upper(): name for name in _PARSERS}
+    names = {PREFIX + name.upper(): name for name in PARSERS}
     reader.read(ENVIRONMENT, {names[key]: value for key, value in environ.items() if key in names})
     if own_agent:
         reader.found["agent"], reader.origins["agent"] = own_agent, KERNELSPEC
@@ -178,12 +168,6 @@ def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = No
         problem = HOSTS_NEED_SANDBOX.format(settings.origins["sandbox_hosts"])
         settings = replace(settings, problems=(*settings.problems, problem))
     return in_mode(settings, settings.permission_mode, settings.origins["permission_mode"])
-
-
-def is_wider(name: str, before: Any, after: Any) -> bool:
-    """Whether `after` lets the agent do more than `before`, or something else; `name` is one of `ORDER`."""
-    middle = {"acceptEdits", SANDBOXED}
-    return _rank(name, after) > _rank(name, before) or (before != after and {before, after} == middle)
 
 
 def _widened(own: Settings, settings: Settings, environ: Mapping[str, str]) -> Iterator[Widening]:
@@ -201,13 +185,7 @@ def _is_widening(name: str, own: Settings, after: Any) -> bool:
     if name == "agent":
         return after not in BUILT_IN_AGENTS
     is_new = own.origins[name] == "default"  # a second list only limits the first one
-    return is_new if name in ("allow", *_COMMON) else True
-
-
-def _rank(name: str, value: Any) -> int:
-    """What is unknown counts as a permission mode that is not used: as `default`."""
-    order = ORDER[name]
-    return order.index(value if value in order else "default")
+    return is_new if name in ("allow", *COMMON) else True
 
 
 def _folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -222,7 +200,7 @@ def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
     """`settings` in this permission mode; in `default` if it is unknown, or allows while rules could not be read."""
     problems, allow = list(settings.problems), settings.allow
     if mode not in PERMISSION_MODES:
-        problems.append(f"{origin}: permission_mode: {_not_one_of(mode, PERMISSION_MODES)}; default is used")
+        problems.append(f"{origin}: permission_mode: {not_one_of(mode, PERMISSION_MODES)}; default is used")
         mode = "default"
     if mode == SANDBOXED and settings.sandbox == "off":
         problems.append(f"{origin}: permission_mode: {mode} needs sandbox (COPILOT_KERNEL_SANDBOX); default is used")
@@ -313,7 +291,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.found: dict[str, Any] = {}
-        self.origins = dict.fromkeys(_PARSERS, "default")
+        self.origins = dict.fromkeys(PARSERS, "default")
         self.problems: list[str] = []
         self.limits: list[AllowList] = []
         self.has_unread_rules = False
@@ -333,14 +311,14 @@ class _Reader:
 
     def read(self, origin: str, values: Mapping[str, Any]) -> None:
         for name, raw in values.items():
-            if name not in _PARSERS:
+            if name not in PARSERS:
                 self.problems.append(f"{origin}: unknown setting {name!r}")
                 continue
             try:
-                self._add(name, _PARSERS[name](raw), origin)
+                self._add(name, PARSERS[name](raw), origin)
             except (ValueError, TypeError, RecursionError) as error:
                 self.problems.append(f"{origin}: {name}: {error}")
-                self.has_unread_rules |= name in _RULE_LISTS
+                self.has_unread_rules |= name in RULE_LISTS
                 if name == "sandbox_hosts":
                     self._add(name, (), origin)
 
@@ -352,10 +330,10 @@ class _Reader:
                 value, origin = tuple(dict.fromkeys((*before, *value))), f"{stated}, {origin}"
             elif name == "allow":
                 self.limits.append(_allow_list(before, stated))
-            elif name in _COMMON:
-                both = _common_hosts if name == "sandbox_hosts" else _common_paths
+            elif name in COMMON:
+                both = common_hosts if name == "sandbox_hosts" else common_paths
                 value, origin = both(before, value), f"{stated}, {origin}"
-            elif name in ORDER and _rank(name, before) <= _rank(name, value):
+            elif name in ORDER and rank(name, before) <= rank(name, value):
                 return
         self.found[name], self.origins[name] = value, origin
 
@@ -372,164 +350,6 @@ class _Reader:
         )
 
 
-def _string(raw: Any) -> str:
-    if not isinstance(raw, str):
-        raise ValueError("must be a string")
-    return raw.strip()
-
-
-def _switch(raw: Any) -> bool:
-    if raw not in ("on", "off", True, False):
-        raise ValueError(f"must be on or off, not {raw!r}")
-    return raw in ("on", True)
-
-
-def _sandbox(raw: Any) -> str:
-    """JSON may say it as a switch."""
-    return _one_of("off", "on", "required")({True: "on", False: "off"}.get(raw, raw) if isinstance(raw, bool) else raw)
-
-
-def _one_of(*names: str) -> Callable[[Any], str]:
-    def parse(raw: Any) -> str:
-        if raw not in names:
-            raise ValueError(_not_one_of(raw, names))
-        return str(raw)
-
-    return parse
-
-
-def _not_one_of(raw: Any, names: tuple[str, ...]) -> str:
-    return f"{raw!r} is not one of {', '.join(names)}"
-
-
-def _rules(raw: Any) -> tuple[str, ...]:
-    """An empty variable is an empty list."""
-    try:
-        rules = json.loads(raw.strip() or "[]") if isinstance(raw, str) else raw
-    except ValueError:
-        rules = None
-    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
-        raise ValueError(
-            f'must be a JSON array of strings, such as ["Bash(git status)", "Edit(src/**)"], not {raw!r:.80}'
-        )
-    return tuple(rules)
-
-
-def _paths(raw: Any) -> tuple[str, ...]:
-    """An empty variable is an empty list."""
-    paths = _json(raw.strip() or "[]") if isinstance(raw, str) else raw
-    if not isinstance(paths, list) or not all(isinstance(path, str) and path[:1] in ("/", "~") for path in paths):
-        raise ValueError(f'must be a JSON array of absolute paths, such as ["~/data"], not {raw!r:.80}')
-    return tuple(paths)
-
-
-_HOST = re.compile(
-    r"(?:(?:\*\.)?(?:[\w-]+\.)+[a-z][\w-]*|(?P<address>localhost|\d+\.\d+\.\d+\.\d+|\[[\da-f:.]+\]))(?::(?P<port>\d+))?",
-    re.ASCII,
-)
-
-
-def _hosts(raw: Any) -> tuple[str, ...]:
-    """An empty variable is an empty list: no host."""
-    hosts = _json(raw.strip() or "[]") if isinstance(raw, str) else raw
-    if not isinstance(hosts, list) or not all(map(_is_host, hosts)):
-        example = '["api.github.com", "*.example.com:443", "127.0.0.1:11434"]'
-        raise ValueError(
-            f"must be a JSON array of hosts, addresses with a port, such as {example}, not {raw!r:.80}; "
-            "no host is allowed"
-        )
-    return tuple(host.lower() for host in hosts)
-
-
-def _is_host(raw: Any) -> bool:
-    """An address without a port would be every service there: of loopback, those of the user."""
-    found = _HOST.fullmatch(raw.lower()) if isinstance(raw, str) else None
-    if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
-        return False
-    return not found["address"] or bool(found["port"])
-
-
-def _common_paths(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """What lies below a path of both lists."""
-    pairs = product(
-        *([PurePath(os.path.normpath(os.path.expanduser(each))) for each in paths] for paths in (one, other))
-    )
-    inner = (a if a.is_relative_to(b) else b for a, b in pairs if a.is_relative_to(b) or b.is_relative_to(a))
-    return tuple(dict.fromkeys(map(str, inner)))
-
-
-def _common_hosts(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """What both lists name; one without a port names each port."""
-    found: dict[str, None] = {}
-    for pair in product(one, other):
-        (name, port), (name_2, port_2) = (_name_and_port(host) for host in pair)
-        inner, outer = sorted((name, name_2), key=lambda each: (each.startswith("*"), -len(each)))
-        is_covered = inner == outer or (outer[:1] == "*" and inner.removeprefix("*").endswith(outer[1:]))
-        if is_covered and (not port or not port_2 or port == port_2):
-            found[inner + (port or port_2)] = None
-    return tuple(found)
-
-
-def _name_and_port(host: str) -> tuple[str, str]:
-    found = re.search(r":\d+\Z", host)
-    return (host[: found.start()], found[0]) if found else (host, "")
-
-
-def _json(raw: Any) -> Any:
-    try:
-        return json.loads(raw) if isinstance(raw, str) else raw
-    except ValueError as error:
-        raise ValueError(f"must be JSON: {error}") from error
-
-
-def _seconds(most: float, *, or_zero: bool = False) -> Callable[[Any], float]:
-    def parse(raw: Any) -> float:
-        value = float(raw)
-        if not 0 <= value <= most or (value == 0 and not or_zero):
-            raise ValueError(f"must be a number of seconds between 0 and {most}")
-        return value
-
-    return parse
-
-
-def _characters(raw: Any) -> int:
-    value = int(raw)
-    if not 1000 <= value <= 1_000_000:
-        raise ValueError("must be a number of characters between 1000 and 1000000")
-    return value
-
-
-_UNREAD = "while a list of rules cannot be read"
-
-_PARSERS: dict[str, Callable[[Any], Any]] = {
-    "agent": _string,
-    "cwd": _string,
-    "permission_mode": lambda raw: raw,  # checked when it is set
-    **dict.fromkeys(_RULE_LISTS, _rules),
-    "on_unasked": _one_of("badge", "cancel"),
-    "start_timeout": _seconds(3600),
-    "cancel_grace": _seconds(3600),
-    "activity_timeout": _seconds(604_800, or_zero=True),
-    "agent_sharing": _one_of("off", "user"),
-    "sandbox": _sandbox,
-    "sandbox_read": _paths,
-    "sandbox_write": _paths,
-    "sandbox_hosts": _hosts,
-    "trusted_folders": _paths,
-    "mcp_servers": _json,
-    "fs": _switch,
-    "terminal": _switch,
-    "answer_form": _one_of("nested", "flat"),
-    "option_member": _one_of("configId", "optionId"),
-    "state": _string,
-    "notebook_tools": _switch,
-    "undo": _switch,
-    "error_context": _switch,
-    "context_chars": _characters,
-    "rerun": _one_of("run", "ask", "keep"),
-    "warm_start": _switch,
-}
-
-assert set(_PARSERS) == {f.name for f in fields(Settings)} - {
+assert set(PARSERS) == {f.name for f in fields(Settings)} - {
     *("origins", "problems", "has_unread_rules", "allow_limits", "widened", "own_state", "absent")
 }

@@ -1,4 +1,4 @@
-"""Tags round what others wrote, so that the agent sees where it begins and ends: no text can forge the tag round it."""
+"""Tags around text that others wrote: the agent sees where it begins and ends, and no text can forge its own tag."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 from copilot_kernel import config
 from copilot_kernel.chat.state import ConversationState
@@ -85,12 +86,12 @@ async def test_a_folder_without_such_files_is_not_asked_about(opened: Open, plan
 
 async def test_what_would_run_is_shown_command_by_command(opened: Open, plant: Callable[..., Path]) -> None:
     plant()
-    plant("opencode.json", {"mcp": {"files": {"type": "local", "command": ["npx", "serve it"]}}})
+    plant("opencode.json", {"mcp": {"files": {"command": ["npx", "serve it"]}}, "plugin": ["./beside"]})
     plant(".opencode/plugin/x.js", "export const x = () => steal()")
     person = Asked(REFUSE.name)
     assert not await started(opened, person)
     text = question_text(person.trust[0])
-    for line in ("# .github/hooks/x.json", "touch ran", "npx 'serve it'", "export const x = () => steal()"):
+    for line in ("# .github/hooks/x.json", "touch ran", "npx 'serve it'", "./beside", "export const x = () => steal()"):
         assert line in text
     assert [each.name for each in person.trust[0].options][:2] == [TRUST.name, REFUSE.name]
 
@@ -123,6 +124,22 @@ async def test_a_trusted_folder_covers_all_below_it(opened: Open, plant: Callabl
     plant()
     assert await started(opened, Nobody(), trusted_folders=(str(tmp_path),))
     assert not await started(opened, Nobody(), trusted_folders=(str(tmp_path / "other"),))
+    (inner := tmp_path / "project" / "inner").mkdir()  # below the file
+    assert not await started(opened, Nobody(), trusted_folders=(str(inner),), cwd=str(inner))
+
+
+async def test_a_stop_while_the_question_is_open_starts_nothing(opened: Open, plant: Callable[..., Path]) -> None:
+    plant()
+    async with opened() as chat, anyio.create_task_group() as tasks:
+        person = Person(kind=None)
+
+        async def stop() -> None:
+            await person.asked.wait()
+            chat.cancel()
+
+        tasks.start_soon(stop)
+        assert (await ask(chat, "demo: say hello", person)).stop_reason == "cancelled"
+        assert chat.agent.link is None
 
 
 async def test_a_running_agent_opens_no_session_beside_new_files(opened: Open, plant: Callable[..., Path]) -> None:
@@ -169,6 +186,7 @@ def test_each_agent_is_asked_about_its_own_files(settings: Settings, plant: Call
     found = [item.name for item in running_files(replace(settings, agent=agent))]
     assert found == [names[agent.split()[0]]]
     assert {item.name for item in running_files(replace(settings, agent="unknown --acp"))} == {*names.values()}
+    assert len(running_files(replace(settings, agent=f"/home/{agent.split()[0]}/bin/unknown"))) == len(names)
     assert running_files(replace(settings, agent="demo")) == []
 
 
@@ -244,7 +262,7 @@ def test_only_a_command_that_is_used_is_asked_about() -> None:
     settings = config.load(environ, [])
 
     def asked(settings: Settings) -> list[str]:
-        found = TrustGate(settings, ConversationState(), can_sandbox=False).look()
+        found = TrustGate(settings, ConversationState(), lambda _: False, can_sandbox=False).look()
         return [item.lines[0].partition("=")[0] for item in found.settings]
 
     assert asked(settings) == ["COPILOT_KERNEL_AGENT"]

@@ -17,7 +17,7 @@ from ..errors import AgentNotFound, UsageError
 from ..programs import find_outside, is_inside, project_folders
 
 PROGRAM_NOT_FOUND = "The agent's program {} was not found"
-PROGRAM_IN_PROJECT = "The agent's program {} lies in the project, from which no agent is started"
+PROGRAM_IN_PROJECT = "The agent's program {} is in the project; agents are never started from there"
 INVALID_COMMAND = "Invalid command for the agent: {} ({})"
 ADDRESS_FORM = "Use tcp://HOST:PORT, with a port from 1 to 65535."
 INVALID_ADDRESS = "Invalid address for the agent: {}"

@@ -16,15 +16,13 @@ from anyio import to_thread
 
 from ..acp.agent_connection import Session
 from ..acp.handlers import ClientHandlers
-from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, TextBlock, ToolCallUpdate, Update
+from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, TextBlock, Update
 from ..acp.results import parse_messages, short_name
 from ..config import SANDBOXED, Settings, made_state_folder
 from ..conversation.model import Conversation, ToolCall
 from ..errors import AgentError, CopilotError, UsageError
 from ..notebook.live import NotebookSource
-from ..permissions import inputs
 from ..permissions.ledger import Ledger
-from ..permissions.request import CHANGING
 from ..permissions.rulebook import Rulebook
 from ..rendering.changes import TurnChanges
 from ..rendering.status import STARTING
@@ -97,8 +95,8 @@ class Chat:
         self._monitor = UnaskedActionMonitor(self._state, self._permissions)
         self._elicitations = Elicitations(self._state)
         can_sandbox = shared is None and "://" not in settings.agent
-        self._trust = TrustGate(settings, self._state, can_sandbox=can_sandbox)
-        self._state.observers.append(self._note_edit)
+        clicked = self._permissions.approvals.clicked
+        self._trust = TrustGate(settings, self._state, clicked.__contains__, can_sandbox=can_sandbox)
         self._retry = retry or Retry()
         self._services = ClientServices(
             settings,
@@ -439,13 +437,6 @@ class Chat:
             await self._handle.end()
             sandbox = "required" if absent else self._trust.settings.sandbox
             self.agent.settings = replace(self.agent.settings, sandbox=sandbox, absent=absent)
-
-    def _note_edit(self, update: Update | None) -> None:
-        """What the user has allowed the agent to write is trusted as it is then."""
-        if isinstance(update, ToolCallUpdate) and update.status == "completed":
-            call = self.conversation.call(update.id)
-            if call and call.kind in CHANGING and call.id in self._permissions.approvals.clicked:
-                self._trust.edited(inputs.read(call).paths)
 
     # -- the agent ----------------------------------------------------------------------------------------------------
 

@@ -173,7 +173,7 @@ class Approvals:
     def forget(self, first: int) -> None:
         """Drop the calls before entry `first`: the conversation does not keep them either."""
         self.allowed = {number: call for number, call in self.allowed.items() if number >= first}
-        self.clicked = {number for number in self.clicked if number >= first}
+        self.clicked -= {number for number in self.clicked if number < first}
 
     def take_operation(self, call: ToolCall) -> bool:
         """Whether `call` shows what we did. Consumes it: each operation accounts for one call."""

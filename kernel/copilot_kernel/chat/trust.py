@@ -12,7 +12,7 @@ import os
 import shlex
 import stat
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -22,12 +22,14 @@ from typing import Any, Literal
 
 from anyio import to_thread
 
-from ..acp.messages import PermissionOption
+from ..acp.messages import PermissionOption, ToolCallUpdate, Update
 from ..config import AGENT, DEMO_COMMAND, ENVIRONMENT, PREFIX, Settings, state_folder
 from ..conversation.model import ToolCall
 from ..errors import UsageError
+from ..permissions import inputs
 from ..permissions.paths import instructing_rows, plain_name, running_rows
 from ..permissions.question import Question
+from ..permissions.request import CHANGING
 from ..programs import is_inside, project_folders, real
 from ..rendering.plain import visible_line
 from ..sandbox import unavailable
@@ -40,23 +42,24 @@ TRUST = PermissionOption("trust", "Trust these files", "allow_once")
 USE = PermissionOption("trust", "Use these settings", "allow_once")
 REFUSE = PermissionOption("refuse", "Don't start", "reject_once")
 SANDBOX = PermissionOption("sandbox", "Start in the sandbox without them", "sandbox")
-HEAD_FILES = "This folder makes the agent run programs. Trust it?"
-HEAD_SETTINGS = "The environment lets the agent do more than your settings. Start it?"
-WHY_FILES = "The agent runs these by itself, whatever the permission mode. They come with the project."
-WHY_SETTINGS = "Variables of the environment may come from a project's .env file."
+HEAD_FILES = "Files in this folder make the agent run programs. Trust them?"
+HEAD_SETTINGS = "Environment variables let the agent do more than your settings allow. Use them?"
+WHY_FILES = "The agent runs these without asking, in every permission mode. They came with the project."
+WHY_SETTINGS = "A .env file of the project may have set these variables."
 UNTRUSTED = "The agent was not started, because nobody has trusted {}"
-HINT_AGAIN = "Run the cell again to be asked again."
+HINT_AGAIN = "Run the cell again to answer differently."
 HINT_FILES = (
-    "Run a prompt in a notebook, which shows what these files would run and asks. Where nobody can be asked, add the "
+    "A prompt in an open notebook shows what these files would run, and asks you. Where nobody can answer, add the "
     f"folder to the setting trusted_folders ({PREFIX}TRUSTED_FOLDERS)."
 )
-HINT_SETTINGS = "Run a prompt in a notebook, which asks; or put these settings into your copilot_kernel.json."
+HINT_SETTINGS = "A prompt in an open notebook asks you. Or put these settings into your copilot_kernel.json."
 UNREADABLE = "(cannot be read)"
+WHOLE = "# The whole file:"
 
 MAX_BYTES, MAX_FILES = 4_000_000, 1_000
 """Of one file, and how many files there may be; what is more cannot be trusted but by its folder."""
-MAX_LINES = 40
-"""Shown of a file that does not say which commands it runs."""
+MAX_SHOWN = 20_000
+"""Characters of a file that a question shows."""
 ID_CHARS = 8
 _COMMAND_NAMES = ("command", "bash", "powershell", "cmd", "script", "run", "url", "httpUrl")
 _KEY, _ENTRY_ID = 1_000_000, -1_000_000
@@ -65,7 +68,7 @@ _KEY, _ENTRY_ID = 1_000_000, -1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something to be trusted. `key` is what is remembered; empty if nobody can know what it is.
+    """Something to be trusted. `key` is what is remembered; empty if the content is not known.
 
     `path` of a file; `place` is the file or folder that the agent looks for.
     """
@@ -159,14 +162,17 @@ def _item(file: Path, place: Path, folders: Sequence[Path]) -> Item:
         content = _content(file)
     except OSError:
         return Item(name, "", (UNREADABLE,), str(file), str(place))
+    return Item(name, _key("file", str(file), content), tuple(_shown(content)), str(file), str(place))
+
+
+def _shown(content: bytes) -> Iterator[str]:
+    """The commands first, then the whole file: it may run something under a name that we do not know."""
     text = content.decode("utf-8", "replace")
-    lines = tuple(_commands(_parsed(text))) or _beginning(text.splitlines())
-    return Item(name, _key("file", str(file), content), lines, str(file), str(place))
-
-
-def _beginning(lines: list[str]) -> tuple[str, ...]:
-    more = len(lines) - MAX_LINES
-    return (*lines[:MAX_LINES], *([f"… and {more} more lines"] if more > 0 else ()))
+    if commands := list(_commands(_parsed(text))):
+        yield from (*commands, WHOLE)
+    yield text[:MAX_SHOWN].rstrip("\n")
+    if len(text) > MAX_SHOWN:
+        yield f"… and {len(text) - MAX_SHOWN:,} more characters"
 
 
 def _content(file: Path) -> bytes:
@@ -186,7 +192,7 @@ def _parsed(text: str) -> Any:
 
 
 def _commands(value: Any) -> Iterator[str]:
-    """What stands under a name for commands, with arguments beside it; for display alone."""
+    """What known members run, with their arguments."""
     if isinstance(value, dict):
         for name in _COMMAND_NAMES:
             if isinstance(named := value.get(name), str):
@@ -283,11 +289,17 @@ class Found:
 
 
 class TrustGate:
-    """Asks before an agent starts, and before each session. `can_sandbox`: it may be started in a sandbox instead."""
+    """Asks before an agent starts, and before each session.
 
-    def __init__(self, settings: Settings, state: ConversationState, *, can_sandbox: bool) -> None:
-        self.settings, self._state, self._can_sandbox = settings, state, can_sandbox
+    `was_clicked`: whether the user allowed the call of this entry. `can_sandbox`: the agent may start in a sandbox.
+    """
+
+    def __init__(
+        self, settings: Settings, state: ConversationState, was_clicked: Callable[[int], bool], *, can_sandbox: bool
+    ) -> None:
+        self.settings, self._state, self._was_clicked, self._can_sandbox = settings, state, was_clicked, can_sandbox
         self.store = TrustStore(settings)
+        state.observers.append(self._note_edit)
 
     async def check(self) -> tuple[str, ...]:
         """Files that must not exist for the agent, which then needs a sandbox. Raises UsageError."""
@@ -313,10 +325,9 @@ class TrustGate:
     def look(self) -> Found:
         """Read the disk."""
         found = Found(settings=[item for item in setting_items(self.settings) if not self.store.answer(item.key)])
-        folder, trusted = real(Path(self.settings.folder)), self.settings.trusted_folders
-        if is_inside(folder, [real(Path(each).expanduser()) for each in trusted]):
-            return found
-        for item in running_files(self.settings):
+        trusted = [real(Path(each).expanduser()) for each in self.settings.trusted_folders]
+        items = running_files(self.settings)
+        for item in (each for each in items if not is_inside(Path(each.path or self.settings.folder), trusted)):
             match self.store.answer(item.key):
                 case None:
                     found.files.append(item)
@@ -324,11 +335,13 @@ class TrustGate:
                     found.absent.append(item.place)
         return found
 
-    def edited(self, paths: Iterable[str]) -> None:
-        """The user has allowed a change of these files: what they run is known again. Reads the disk."""
-        changed = {str(real(Path(self.settings.folder, path))) for path in paths}
-        items = [item for item in running_files(self.settings) if str(real(Path(item.path))) in changed]
-        self.store.remember(items, "trusted")
+    def _note_edit(self, update: Update | None) -> None:
+        """What the user has let the agent write is trusted as it is then. Reads the disk."""
+        call = self._state.conversation.call(update.id) if isinstance(update, ToolCallUpdate) else None
+        if call and call.status == "completed" and call.kind in CHANGING and self._was_clicked(call.id):
+            changed = {real(Path(self.settings.folder, path)) for path in inputs.read(call).paths}
+            items = [item for item in running_files(self.settings) if real(Path(item.path)) in changed]
+            self.store.remember(items, "trusted")
 
     async def _ask(self, found: Found) -> None:
         """Raises UsageError if the answer is no."""
@@ -336,10 +349,7 @@ class TrustGate:
         assert running is not None
         with_sandbox = self._can_sandbox and bool(found.files)
         why_not = await to_thread.run_sync(unavailable, self.settings) if with_sandbox else None
-        answer = None
-        with running.stop.scope():
-            question = _question(found, with_sandbox=with_sandbox and why_not is None)
-            answer = (await running.view.ask(question)).option
+        answer = (await running.view.ask(_question(found, with_sandbox=with_sandbox and why_not is None))).option
         if answer not in (TRUST, USE, SANDBOX):
             raise _untrusted(found, HINT_AGAIN)
         remember = self.store.remember

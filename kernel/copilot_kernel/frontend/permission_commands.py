@@ -9,10 +9,11 @@ from anyio import to_thread
 from ..chat import Chat
 from ..chat.choices import Choice
 from ..chat.trust import Remembered
-from ..config import PERMISSION_MODES, is_wider
+from ..config import PERMISSION_MODES
 from ..errors import UsageError
 from ..permissions.rulebook import HERE, Kind, check
 from ..rendering.report import Report
+from ..setting_values import is_wider
 from .command_context import CommandContext, Completions, Situation
 from .command_output import CommandOutput, show_done
 
