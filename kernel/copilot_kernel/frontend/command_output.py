@@ -22,8 +22,8 @@ Apply = Callable[[int, int], Awaitable[str]]
 """Does what was chosen, of which field, and returns a line that says what was done; empty if nothing changed."""
 
 UNCHANGED = "Nothing changed."
-WIDENS = "{}, and nobody can be asked about it here."
-WIDEN_HINT = "Text in a notebook may only limit the agent further. Put it into your settings, copilot_kernel.json."
+WIDENS = "{}, and nobody is here to allow that."
+WIDEN_HINT = "Cells can only restrict the agent further. To allow more, change your settings (copilot_kernel.json)."
 DECLINED = "{}: you did not allow it."
 
 

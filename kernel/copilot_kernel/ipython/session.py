@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 
 def environment_at_start() -> dict[str, str]:
-    """That with which the process was started: what a cell sets later is no setting of the user's."""
+    """The environment of the process when it started: what a cell sets later changes no setting."""
     import psutil
 
     return psutil.Process().environ()

@@ -16,12 +16,12 @@ class CopilotKernelApp(IPKernelApp):
     """Launched with `-f {connection_file}`."""
 
     name = "copilot-kernel"
-    aliases = {**kernel_aliases, "agent": "CopilotKernel.agent"}  # noqa: RUF012 - as traitlets has it
 
     def __init__(self, **options: Any) -> None:
         # Only a cell speaks in a cell: what a library prints goes to the server's terminal.
         options = {"kernel_class": CopilotKernel, "outstream_class": None, **options}
         super().__init__(**options)  # type: ignore[no-untyped-call]
+        self.aliases = {**kernel_aliases, "agent": "CopilotKernel.agent"}
 
     def start(self) -> None:
         """Run until the end; then let the control thread finish, before exit handlers close the sockets it uses."""

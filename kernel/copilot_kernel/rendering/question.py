@@ -117,7 +117,7 @@ def question_text(question: Question, root: str = "") -> str:
     """Everything, for a terminal."""
     about = subject(question, root)
     head, _ = _head(question, about, root)
-    is_said = about.is_titled_by_tool or about.title in (*about.commands, head.removesuffix("?"))
+    is_said = question.head or about.is_titled_by_tool or about.title in (*about.commands, head.removesuffix("?"))
     title = "" if is_said else about.title
     shown = [visible_text(f"{head} {title}".rstrip())]
     reach = lines((question.sandbox, question.refusal))

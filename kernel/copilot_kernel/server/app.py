@@ -144,7 +144,7 @@ class CopilotApp(ExtensionApp):
     )
     allow = StringList(help="Rules for HTTP requests: Read, Bash(git *), …").tag(config=True)
     chat_key = Unicode(
-        help="The key of the chat in a server of its own, which serves no chat without one; ?token=KEY opens the page."
+        help="Key of the chat in a server of its own, which needs one to serve it: open the page with ?token=KEY."
     ).tag(config=True)
     chat_permission_mode = Enum(PERMISSION_MODES, "default", help="Of the chat, as permission_mode.").tag(config=True)
     chat_allow = StringList(help="Rules for the chat: Read, Bash(git *), …").tag(config=True)

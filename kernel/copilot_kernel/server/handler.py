@@ -37,7 +37,7 @@ XSRF = (
 )
 TOKEN = "Use the token of this Jupyter server as API key: Authorization: Bearer TOKEN."
 CHAT_KEY = (
-    "The token of this server opens the API, not the chat. To serve the chat, start the server with "
+    "The server's token is for the API. The chat needs a key of its own: start the server with "
     "--CopilotApp.chat_key=KEY, and use KEY as the token."
 )
 HUB_TOKEN = (

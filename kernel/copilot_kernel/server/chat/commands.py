@@ -29,8 +29,8 @@ IMMEDIATE = frozenset({"help", "status", "sessions", "models", "mcp", "permissio
 """Without arguments, these do not wait for the turn that runs."""
 DETAILED = frozenset({"status", "sessions", "attach", "mcp", "permissions"})
 """Commands whose output has ids and times; the others would offer a choice to a person."""
-WIDENED = "In a chat, the agent can only be limited further."
-WIDENED_HINT = "The settings of the server widen it: CopilotApp.chat_permission_mode and CopilotApp.chat_allow."
+WIDENED = "A chat can only restrict the agent further."
+WIDENED_HINT = "To allow more, change the server's settings: CopilotApp.chat_permission_mode, CopilotApp.chat_allow."
 NOTE = "/models lists the agent's models. Anything else is a prompt; //NAME is the agent's /NAME."
 
 _NAME = re.compile(r"/([A-Za-z][\w-]*)(?:[ \t]+(.*))?", re.DOTALL)
