@@ -12,6 +12,7 @@ import tomllib
 import zipfile
 from importlib.metadata import distributions
 from pathlib import Path
+from shutil import copy
 
 import copilot_kernel
 import pytest
@@ -181,8 +182,11 @@ def test_quick(): ...
     ],
 )
 def test_in_ci_all_tests_run_and_those_for_browsers_agents_and_engines_are_not_skipped(tmp_path, options, outcome):
-    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"), "utf-8")
-    (tmp_path / "test_it.py").write_text(SKIPPED, "utf-8")
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    for name in ("conftest.py", "trusting.py"):
+        copy(ROOT / "tests" / name, folder)
+    (folder / "test_it.py").write_text(SKIPPED, "utf-8")
     config = (
         f"--config-file={ROOT / 'pyproject.toml'}",
         f"--rootdir={tmp_path}",

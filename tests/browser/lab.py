@@ -154,7 +154,7 @@ def running_lab(root: Path, agent: str = "demo", **environment: str) -> Iterator
     command += ["--JupyterNotebookApp.expose_app_in_browser=True"]
     settings = {f"JUPYTER{key}": str(private / key.lower()) for key in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR")}
     settings |= {f"JUPYTERLAB{key}": str(private / key.lower()) for key in ("_SETTINGS_DIR", "_WORKSPACES_DIR")}
-    settings["COPILOT_KERNEL_DEMO_HOME"] = str(private / "demo")
+    settings |= {"COPILOT_KERNEL_DEMO_HOME": str(private / "demo"), "JUPYTER_PATH": ""}
     quiet_lab(private / "_settings_dir")
     everything = {**os.environ, **settings, "COPILOT_KERNEL_AGENT": agent, **environment}
     trust_environment(everything)

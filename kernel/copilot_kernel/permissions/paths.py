@@ -147,7 +147,7 @@ def _rows(*, changes: bool) -> dict[tuple[str, ...], str]:
 def running_rows(command: str) -> tuple[tuple[str, ...], ...]:
     """Names in a row of what makes the agent with this command line run programs; of all agents, if it is unknown.
 
-    Folders do not name an agent: /home/claude/bin/agent is unknown.
+    Folders do not name an agent: ~/claude/bin/agent is unknown.
     """
     table, names = policy_data()["runs"], [word.rpartition("/")[2] for word in command.lower().split()]
     known = [agent for agent in table if any(agent in name for name in names)]
