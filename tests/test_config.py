@@ -364,10 +364,9 @@ def test_an_agent_in_a_kernelspec_is_the_users_unless_that_lies_in_the_project(
     folder = tmp_path / where / "kernels" / "mine"
     folder.mkdir(parents=True)
     write(folder / "kernel.json", {"argv": ["python", "-m", "copilot_kernel", "--agent=my agent"]})
-    monkeypatch.chdir(tmp_path / "project")
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / where))
-    assert is_in_own_kernelspec("my agent") is is_own
-    assert not is_in_own_kernelspec("your agent")
+    assert is_in_own_kernelspec("my agent", str(tmp_path / "project")) is is_own
+    assert not is_in_own_kernelspec("your agent", str(tmp_path / "project"))
     given = load({"COPILOT_KERNEL_AGENT": "other"}, [], own_agent="my agent")
     assert (given.agent, given.widened) == ("my agent", ())
 

@@ -66,7 +66,7 @@ class Settings:
 
     # Command line (shell words), `tcp://host:port`, or `demo`; empty: GitHub Copilot CLI, if it is found.
     agent: str = ""
-    # Folder of the agent's session; empty: the kernel's working directory, that is the notebook's folder.
+    # Folder of the agent's session; empty: `start_folder`.
     cwd: str = ""
     # `default` (nothing without a question), `acceptEdits`, `plan` (nothing at all), `bypassPermissions` (all),
     # `sandboxed` (what happens in the sandbox).
@@ -120,6 +120,8 @@ class Settings:
     agent_sharing: str = "off"
     # Folders in which, and below which, whatever files make an agent run programs may do so.
     trusted_folders: tuple[str, ...] = ()
+    # The notebook's folder, or that in which the kernel or program was started; what `cwd` is relative to.
+    start_folder: str = field(default="", compare=False)
     # Lists of other places than `allow` is from.
     allow_limits: tuple[AllowList, ...] = field(default=(), compare=False)
     # What the environment widens; a person who can be asked must agree.
@@ -135,8 +137,8 @@ class Settings:
 
     @property
     def folder(self) -> str:
-        """The absolute path of the folder that the agent works in."""
-        return str(Path(self.cwd or os.getcwd()).expanduser().absolute())
+        """The project: the folder that the agent works in, whatever the current folder is meanwhile."""
+        return str(Path(self.start_folder, Path(self.cwd).expanduser()))
 
     @property
     def passed_servers(self) -> tuple[McpServer, ...]:
@@ -144,13 +146,21 @@ class Settings:
         return without_own_name(self.mcp_servers) if self.notebook_tools else self.mcp_servers
 
 
-def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = None, *, own_agent: str = "") -> Settings:
+def load(
+    environ: Mapping[str, str] | None = None,
+    paths: list[Path] | None = None,
+    *,
+    own_agent: str = "",
+    start_folder: str = "",
+) -> Settings:
     """Settings from the environment and the config files `paths`, the most personal first (default: Jupyter's).
 
-    `own_agent`: that of the user's kernelspec, which goes before all others.
+    `own_agent`: that of the user's kernelspec, which goes before all others. `start_folder`: by default, the current
+    one, as a command line means it.
     """
     environ = os.environ if environ is None else environ
-    reader, folders = _Reader(), _folders(environ)
+    start_folder = start_folder or os.getcwd()  # noqa: TID251
+    reader, folders = _Reader(), _folders(start_folder, environ)
     for path in reversed(config_files() if paths is None else paths):
         if path.exists() and is_inside(path, folders):
             reader.problems.append(IN_PROJECT.format(path))
@@ -163,7 +173,7 @@ def load(environ: Mapping[str, str] | None = None, paths: list[Path] | None = No
         reader.found["agent"], reader.origins["agent"] = own_agent, KERNELSPEC
     settings = reader.settings()
     widened = tuple(_widened(own, settings, environ))
-    settings = replace(settings, widened=widened, own_state=own.state)
+    settings = replace(settings, start_folder=start_folder, widened=widened, own_state=own.state)
     if settings.sandbox == "off" and settings.sandbox_hosts is not None:
         problem = HOSTS_NEED_SANDBOX.format(settings.origins["sandbox_hosts"])
         settings = replace(settings, problems=(*settings.problems, problem))
@@ -188,12 +198,20 @@ def _is_widening(name: str, own: Settings, after: Any) -> bool:
     return is_new if name in ("allow", *COMMON) else True
 
 
-def _folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
+def _folders(start_folder: str, environ: Mapping[str, str]) -> tuple[Path, ...]:
     """Where an agent, or whoever has written the project, may have put a file."""
-    with suppress(OSError):
-        named = environ.get(f"{PREFIX}CWD", "")
-        return tuple({*project_folders(os.getcwd()), *(project_folders(named) if named else ())})
-    return ()
+    named = Settings(cwd=environ.get(f"{PREFIX}CWD", ""), start_folder=start_folder).folder
+    return tuple({*project_folders(start_folder), *project_folders(named)})
+
+
+def folder_beside(settings: Settings) -> str:
+    """The current folder, in words, if that is not the agent's and no setting chose that; else empty."""
+    try:
+        current = os.getcwd()  # noqa: TID251
+    except FileNotFoundError:
+        return "the current folder no longer exists"
+    is_same = os.path.realpath(current) == os.path.realpath(settings.folder)
+    return "" if settings.cwd or is_same else f"not the current folder, {current}; COPILOT_KERNEL_CWD chooses another"
 
 
 def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
@@ -253,11 +271,11 @@ def user_file() -> Path:
     return Path(jupyter_config_dir(), CONFIG_FILE)
 
 
-def is_in_own_kernelspec(agent: str) -> bool:
+def is_in_own_kernelspec(agent: str, start_folder: str) -> bool:
     """Whether a kernelspec outside the project names this agent, as `copilot-kernel install` writes it."""
     from jupyter_core.paths import jupyter_path
 
-    folders = _folders(os.environ)
+    folders = _folders(start_folder, os.environ)
     for folder in map(Path, jupyter_path("kernels")):
         for file in folder.glob("*/kernel.json") if not is_inside(folder, folders) else ():
             with suppress(OSError, ValueError, AttributeError):
@@ -269,7 +287,7 @@ def is_in_own_kernelspec(agent: str) -> bool:
 def state_folder(settings: Settings) -> Path:
     """Where to remember what outlives a kernel; it need not exist."""
     if settings.state:
-        return Path(settings.state).expanduser().absolute()
+        return Path(settings.start_folder, Path(settings.state).expanduser())
     from jupyter_core.paths import jupyter_data_dir
 
     return Path(jupyter_data_dir(), "copilot_kernel")
@@ -351,5 +369,5 @@ class _Reader:
 
 
 assert set(PARSERS) == {f.name for f in fields(Settings)} - {
-    *("origins", "problems", "has_unread_rules", "allow_limits", "widened", "own_state", "absent")
+    *("origins", "problems", "has_unread_rules", "allow_limits", "widened", "own_state", "absent", "start_folder")
 }

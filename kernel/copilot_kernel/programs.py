@@ -1,4 +1,4 @@
-"""Programs: where they are found, which is never in the project, and what they need that may lie in the home folder."""
+"""Programs: where they are found, which is never in the project, what they need, and what of all this is our own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import shlex
 import shutil
 import site
 import sys
+import sysconfig
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
@@ -17,11 +19,35 @@ MAX_LINKS = 40
 _LINE_BYTES = 512
 
 
-def python_environment() -> Iterator[Path]:
+def python_environment() -> tuple[Path, ...]:
     """The environment of this process, its base, the user's site-packages, and this package."""
-    yield from (Path(sys.prefix), Path(sys.base_prefix), PACKAGE)
-    if (user := site.getusersitepackages()) in sys.path:
-        yield Path(user)
+    user = site.getusersitepackages()
+    return (Path(sys.prefix), Path(sys.base_prefix), PACKAGE, *([Path(user)] if user in sys.path else ()))
+
+
+def own_paths(folder: str, argv: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+    """Our own code, and the programs that start us or that we start, of an agent that works in the project `folder`.
+
+    Computed from the running process, not by names: its Python environment, the agent's program with what it needs
+    (`argv`), the folders of kernelspecs and those of PATH. All without links. Reads the disk.
+    """
+    from jupyter_core.paths import jupyter_path
+
+    project, searched = real(Path(folder)), path_outside(project_folders(folder), environ).split(os.pathsep)
+    named = map(Path, (*jupyter_path("kernels"), *filter(None, searched)))
+    found = map(real, (*python_environment(), *needed_by(argv, folder, environ), *named))
+    return tuple(dict.fromkeys(chain.from_iterable(_parts_beside(each, project) for each in found)))
+
+
+def _parts_beside(path: Path, project: Path) -> Iterator[Path]:
+    """`path`; of an environment that is or holds the project, what Python itself has put there."""
+    if not project.is_relative_to(path):
+        yield path
+    elif path in (real(Path(sys.prefix)), real(Path(sys.base_prefix))):
+        bases = {"base": str(path), "platbase": str(path), "installed_base": str(path)}
+        installed = map(Path, sysconfig.get_paths(vars=bases).values())
+        found = map(real, (*installed, path / "share" / "jupyter", path / "etc", path / "pyvenv.cfg"))
+        yield from (each for each in found if not project.is_relative_to(each))
 
 
 def needed_by(argv: Sequence[str], cwd: str, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -38,22 +64,28 @@ def project_folders(folder: str) -> tuple[Path, ...]:
 
     Not one that holds the home folder, in which everything of the user's lies. Reads the disk.
     """
-    project = real(Path(folder).expanduser().absolute())
+    project = real(Path(folder))
     tree = next((each for each in (project, *project.parents) if (each / ".git").exists()), project)
     home = real(Path.home())
     return tuple(each for each in dict.fromkeys((project, tree)) if not home.is_relative_to(each))
 
 
 def find_outside(name: str, folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str | None:
-    """The first program `name` on PATH that is in none of the `folders`: what an agent puts there must not run."""
+    """The first program `name` on PATH that is not foreign: what an agent puts into `folders` must not run."""
     each = (shutil.which(name, path=place) for place in path_outside(folders, environ).split(os.pathsep) if place)
-    return next((found for found in each if found and not is_inside(Path(found), folders)), None)
+    return next((found for found in each if found and not is_foreign(Path(found), folders)), None)
 
 
 def path_outside(folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str:
-    """PATH without relative folders, which an agent may fill, and without those in `folders`, paths without links."""
+    """PATH without relative folders, which an agent may fill, and without foreign ones."""
     places = environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(each for each in places if os.path.isabs(each) and not is_inside(Path(each), folders))
+    return os.pathsep.join(each for each in places if os.path.isabs(each) and not is_foreign(Path(each), folders))
+
+
+def is_foreign(path: Path, folders: Collection[Path]) -> bool:
+    """Whether it leads into one of the `folders`, paths without links, and not into what this Python has put there."""
+    own = (part for each in python_environment() for folder in folders for part in _parts_beside(real(each), folder))
+    return is_inside(path, folders) and not is_inside(path, tuple(own))
 
 
 def is_inside(path: Path, folders: Collection[Path]) -> bool:
@@ -67,9 +99,12 @@ def real(path: Path) -> Path:
 
 
 def links_of(path: Path) -> tuple[Path, dict[str, str]]:
-    """Where `path` leads, and the symbolic links on the way with what they name. Raises OSError in a loop."""
+    """Where the absolute `path` leads, and the symbolic links on the way with what they name.
+
+    Raises OSError in a loop.
+    """
     links: dict[str, str] = {}
-    done, rest, followed = Path("/"), list(path.absolute().parts[1:]), 0
+    done, rest, followed = Path("/"), list(path.parts[1:]), 0
     while rest:
         name = rest.pop(0)
         if name == "..":
@@ -90,7 +125,7 @@ def _needed_by_file(path: Path, environ: Mapping[str, str], depth: int = 0) -> I
     with suppress(OSError):
         target = real(path)
         if target.is_file():
-            yield from _packages_of(path.absolute())
+            yield from _packages_of(path)
             yield from _packages_of(target)
             if depth < 2 and (interpreter := _interpreter(target, environ)):
                 yield from _needed_by_file(interpreter, environ, depth + 1)

@@ -62,11 +62,21 @@ def test_without_copilot_the_card_says_how_to_get_it_and_no_other_agent_is_taken
     assert "copilot-kernel demo" in INSTALL
 
 
-def test_a_program_in_a_relative_folder_of_the_path_is_not_taken(program, environ, monkeypatch, tmp_path):
+@pytest.mark.parametrize("command", ["", "bin/copilot", "./bin/copilot"])
+def test_a_program_by_a_relative_path_is_not_taken(program, environ, monkeypatch, tmp_path, command):
     program("project/bin/copilot")
     monkeypatch.chdir(tmp_path / "project")
     with pytest.raises(AgentNotFound):
-        locate("", {"PATH": f"bin::.:{environ['PATH']}", "HOME": environ["HOME"]})
+        locate(command, {"PATH": f"bin::.:{environ['PATH']}", "HOME": environ["HOME"]})
+
+
+def test_a_program_of_the_python_that_runs_this_may_be_in_the_project(program, environ, monkeypatch, tmp_path):
+    found = program("project/.venv/bin/copilot")
+    environ |= {"PATH": os.path.dirname(found)}
+    with pytest.raises(AgentNotFound):
+        locate("", environ, [tmp_path / "project"])
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "project" / ".venv"))
+    assert locate("", environ, [tmp_path / "project"]).argv[0] == found
 
 
 @pytest.mark.parametrize("named", ["copilot --acp", "{}/copilot", "~/project/bin/copilot", "{}/linked"])
@@ -90,14 +100,12 @@ def test_no_program_comes_from_the_project(program, environ, tmp_path, named):
     [
         ("bin/agent", "agent --name 'a b' \"c\" d\\ e", ("--name", "a b", "c", "d e")),
         ("home/my/agent", "~/my/agent $HOME `id` *", ("$HOME", "`id`", "*")),
-        ("tools/agent", "./tools/agent", ()),
     ],
 )
 def test_a_command_is_shell_words_of_which_nothing_is_expanded_but_the_home_folder(
-    program, environ, monkeypatch, tmp_path, file, command, arguments
+    program, environ, file, command, arguments
 ):
     path = program(file)
-    monkeypatch.chdir(tmp_path)
     assert locate(command, environ) == Launch((path, *arguments), label="agent")
 
 

@@ -361,7 +361,6 @@ LATER: dict[str, Sequence[Step]] = {
     "cached_program_of_agent": [mark("{home}/.cache/copilot/pkg/program")],
     "new_cached_program": [mark("{home}/.cache/tool/program")],
     "program_on_path": [mark("{home}/.local/bin/git")],
-    "program_on_path_in_project": [mark("{project}/tools/bin/git")],
     "python_environment": [mark("{environment}/lib/planted.pth")],
     "python_environment_by_renamed_parent": [
         (os.rename, "{environment}", "{project}/aside-environment"),

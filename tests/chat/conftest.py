@@ -11,6 +11,7 @@ from copilot_kernel.acp.transport import PipeTransport
 from copilot_kernel.chat import Chat
 from copilot_kernel.chat.agent import Retry
 from copilot_kernel.config import Settings
+from copilot_kernel.notebook.live import NotebookSource
 
 from ..acp.scripted import accepting
 from ..agent.agent import serve
@@ -71,11 +72,17 @@ def opened(settings: Settings, time: Time, demo: str, monkeypatch: pytest.Monkey
     """
 
     @asynccontextmanager
-    async def opened(notebook: str = "", place: str = "", switches: str = "", **more: object) -> AsyncIterator[Chat]:
+    async def opened(
+        notebook: str = "",
+        place: str = "",
+        switches: str = "",
+        live: NotebookSource | None = None,
+        **more: object,
+    ) -> AsyncIterator[Chat]:
         if switches:
             monkeypatch.setenv("COPILOT_KERNEL_DEMO", switches)
         chosen = replace(settings, **{"agent": demo, **more})  # type: ignore[arg-type]
-        async with Chat(chosen, notebook, Retry(time.sleep, time.clock), place=place) as chat:
+        async with Chat(chosen, notebook, Retry(time.sleep, time.clock), place=place, live=live) as chat:
             yield chat
 
     return opened

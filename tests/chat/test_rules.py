@@ -4,21 +4,27 @@ import fcntl
 import json
 import os
 import stat
+import sys
+import sysconfig
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
+from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import rules
 from copilot_kernel.chat.permission import OUR_OPTIONS
 from copilot_kernel.chat.rules import PolicyEvaluator, save_rule
 from copilot_kernel.config import Settings, load
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import UsageError
+from copilot_kernel.permissions.policy import Decision
 
 from ..limits import LIMIT
+from ..notebook_tools.fakes import FakeNotebook
 
 FILE = "copilot_kernel.json"
 
@@ -150,15 +156,96 @@ async def test_a_disk_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPat
         release.set()
 
 
-def test_config_files_memory_and_kernelspecs_are_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_config_files_and_memory_are_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
-    for name, module in (("ours", "copilot_kernel"), ("theirs", "ipykernel_launcher")):
-        spec = tmp_path / "data" / "kernels" / name / "kernel.json"
-        spec.parent.mkdir(parents=True)
-        spec.write_text(json.dumps({"argv": ["python", "-m", module]}))
-    (tmp_path / "data" / "kernels" / "broken").mkdir()
-    (tmp_path / "data" / "kernels" / "broken" / "kernel.json").write_text("[")
     found = rules.protected(Settings(state=str(tmp_path / "state")))
     assert {str(tmp_path / "config" / "copilot_kernel.json"), str(tmp_path / "state")} <= set(found)
-    assert [Path(each).name for each in found if "kernels" in each and str(tmp_path) in each] == ["ours"]
+
+
+# -- what is guarded --------------------------------------------------------------------------------------------------
+
+
+async def outcome(settings: Settings, kind: str, *paths: str, opened: Sequence[str] = (), key: str = "1") -> Decision:
+    """Of a call of this kind about `paths`."""
+    notebook = FakeNotebook()
+    notebook.opened = [*opened]
+    given = {"command": paths[0]} if kind == "execute" else {"path": paths[0]}
+    diffs = (Diff(paths[0], "a", "b"),) if kind == "edit" else ()
+    call = ToolCall(1, 1, key, kind=kind, raw_input=given, content=diffs)
+    evaluator = PolicyEvaluator(settings, lambda: settings.sandbox != "off", notebook)
+    return await evaluator.decide(call, OUR_OPTIONS, None, inside=True)
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Python environment with what it has of ours, of which the running Python is."""
+    for name in ("bin/pytest", "pyvenv.cfg", "share/jupyter/kernels/python3/kernel.json", "etc/ipython/startup/a.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    library = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
+    (library / "copilot_kernel").mkdir(parents=True)
+    (library / "copilot_kernel" / "policy.py").touch()
+    monkeypatch.setattr(sys, "prefix", str(folder))
+    monkeypatch.setenv("PATH", os.pathsep.join((str(folder / "bin"), os.environ["PATH"])))
+    return library.relative_to(folder)
+
+
+@pytest.mark.parametrize("environment", [".venv", "env", "envs/py", "."])
+@pytest.mark.parametrize("mode", ["acceptEdits", "rule"])
+async def test_what_runs_this_kernel_is_changed_by_no_mode_and_no_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: str, mode: str
+) -> None:
+    project = tmp_path / "project"
+    library = install(project / environment, monkeypatch)
+    settings = Settings(cwd=str(project), state=str(tmp_path / "state"))
+    settings = replace(settings, permission_mode=mode) if mode == "acceptEdits" else replace(settings, allow=("Edit",))
+    ours = (f"{library}/copilot_kernel/policy.py", f"{library}/ipykernel/new.py", "etc/ipython/startup/a.py")
+    for name in (*ours, "bin/pytest", "bin/new", "pyvenv.cfg", "share/jupyter/kernels/python3/kernel.json"):
+        decision = await outcome(settings, "edit", os.path.normpath(f"{environment}/{name}"))
+        assert (decision.outcome, rules.OWN_CODE in decision.reason) == ("ask", True), name
+    for name in ("src/a.py", "node_modules/.bin/tool", "other/bin/pytest", "binary"):
+        assert (await outcome(settings, "edit", name)).outcome == "allow", name
+    if environment != ".":
+        allowing = replace(settings, allow=("Bash(rm *)", "Bash(cat *)", "Bash(ruff *)", "Read"))
+        for command, expected in ((f"rm -r {environment}", "ask"), (f"cat {environment}/pyvenv.cfg", "allow")):
+            assert (await outcome(allowing, "execute", command)).outcome == expected, command
+        assert (await outcome(allowing, "execute", "ruff check .")).outcome == "allow"
+        assert (await outcome(allowing, "read", f"{environment}/pyvenv.cfg")).outcome == "allow"
+
+
+async def test_so_are_the_agents_program_kernelspecs_and_folders_of_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path / "tools"), os.environ["PATH"])))
+    agent = tmp_path / "packages" / "node_modules" / "agent" / "cli.js"
+    agent.parent.mkdir(parents=True)
+    agent.touch(mode=0o755)
+    settings = Settings(agent=str(agent), cwd=str(tmp_path / "project"), allow=(f"Edit({tmp_path}/**)",))
+    for name in ("jupyter/kernels/any/kernel.json", "tools/git", "packages/node_modules/other/index.js"):
+        decision = await outcome(settings, "edit", str(tmp_path / name))
+        assert (decision.outcome, rules.OWN_CODE in decision.reason) == ("ask", True), name
+    assert (await outcome(settings, "edit", str(tmp_path / "packages" / "a.js"))).outcome == "allow"
+
+
+@pytest.mark.parametrize("opened", [["book.ipynb"], ["other.ipynb", "book.ipynb"], ["linked.ipynb"]])
+@pytest.mark.parametrize("kind", ["edit", "delete"])
+@pytest.mark.parametrize("mode", ["acceptEdits", "sandboxed", "rule"])
+async def test_the_file_of_an_open_notebook_is_changed_by_no_mode_and_no_rule(
+    tmp_path: Path, mode: str, kind: str, opened: list[str]
+) -> None:
+    (tmp_path / "book.ipynb").touch()
+    (tmp_path / "linked.ipynb").symlink_to(tmp_path / "book.ipynb")
+    settings = Settings(cwd=str(tmp_path), state=str(tmp_path / "state"), sandbox="on")
+    settings = replace(settings, allow=("Edit",)) if mode == "rule" else replace(settings, permission_mode=mode)
+    decision = await outcome(settings, kind, "book.ipynb", opened=[str(tmp_path / each) for each in opened])
+    assert (decision.outcome, rules.OPEN_NOTEBOOK in decision.reason) == ("ask", True)
+    assert (await outcome(settings, kind, "closed.ipynb", opened=[str(tmp_path / "book.ipynb")])).outcome == "allow"
+    bypassing = replace(settings, permission_mode="bypassPermissions")
+    assert (await outcome(bypassing, kind, "book.ipynb", opened=[str(tmp_path / "book.ipynb")])).outcome == "allow"
+
+
+async def test_the_notebooks_own_tools_are_not_its_file(tmp_path: Path) -> None:
+    settings = Settings(cwd=str(tmp_path), permission_mode="acceptEdits")
+    opened = [str(tmp_path / "book.ipynb")]
+    for key, expected in (("copilot-kernel-notebook-1", "allow"), ("copilot-kernel-1", "ask")):
+        assert (await outcome(settings, "edit", "book.ipynb", opened=opened, key=key)).outcome == expected

@@ -9,11 +9,13 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel.chat import Chat
-from copilot_kernel.chat.sessions import FORGOTTEN, GONE, LOST, RESTARTED, UNSHOWN
+from copilot_kernel.chat.sessions import FORGOTTEN, GONE, LOST, OTHER_NOTEBOOK, RESTARTED, UNSHOWN
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused, AuthRequired, SessionInUse, UsageError
+from copilot_kernel.notebook.live import NotebookCell, NotebookState
 
 from ..agent.signin import log_in
+from ..notebook_tools.fakes import FakeNotebook
 from .conftest import Open, Time, chatting
 from .people import LIMIT, Person, ask
 
@@ -49,6 +51,62 @@ async def test_the_next_kernel_of_a_notebook_goes_on_with_its_conversation(opene
     assert person.said == [("user", "demo: say two"), ("agent", "two")]
 
 
+LONG = "demo: say a prompt of a certain length"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "goes_on"),
+    [
+        (("x = 1", LONG), ("x = 1", LONG), True),
+        (("x = 1", LONG), ("a", "b", LONG), True),
+        (("x = 1", "short"), ("x = 1", "another"), True),
+        (("x = 1", "short"), ("short",), False),
+        (("x = 1", LONG), ("x = 1",), False),
+        ((LONG,), (), False),
+    ],
+    ids=["same", "moved", "edited", "short", "another", "empty"],
+)
+async def test_another_notebook_of_the_same_path_begins_anew(
+    opened: Open, before: tuple[str, ...], after: tuple[str, ...], goes_on: bool
+) -> None:
+    async with opened(BOOK, live=FakeNotebook(*before, asking=f"c{len(before)}")) as chat:
+        first = await ask(chat, LONG)
+    async with opened(BOOK, live=FakeNotebook(*after)) as chat:
+        turn = await ask(chat, "demo: say two", person := Person())
+    assert (turn.session_id == first.session_id) is goes_on
+    assert (OTHER_NOTEBOOK.format(first.session_id) in person.notices) is not goes_on
+
+
+async def test_cells_of_a_format_without_ids_are_known_by_their_source_alone(opened: Open) -> None:
+    sessions = []
+    for sources in (("short", LONG), ("short", "x" * 30), ("x" * 30, "short")):
+        cells = tuple(NotebookCell(f"cell-{at}", "code", source) for at, source in enumerate(sources))
+        (book := FakeNotebook()).state = NotebookState(cells, saved=True)
+        async with opened(BOOK, live=book) as chat:
+            sessions.append((await ask(chat, LONG)).session_id)
+            if len(sessions) == 2:
+                await chat.resume(sessions[0], Person())
+    assert [sessions.index(each) for each in sessions] == [0, 1, 0]
+
+
+async def test_what_an_earlier_version_has_kept_is_found_once(opened: Open, settings: Settings) -> None:
+    async with opened(BOOK, live=FakeNotebook(LONG)) as chat:
+        first = await ask(chat, LONG)
+    (file,) = saved(settings)
+    kept = json.loads(file.read_text())
+    del kept["cells"]
+    file.unlink()
+    (file.parent / "of another folder.json").write_text(json.dumps(kept | {"cwd": "/elsewhere"}))
+    (file.parent / "of another notebook.json").write_text(json.dumps(kept | {"notebook": "/home/me/other.ipynb"}))
+    sessions = []
+    for _ in range(2):
+        async with opened(BOOK, live=FakeNotebook("another")) as chat:
+            sessions.append((await ask(chat, "demo: say one")).session_id)
+    assert sessions == [first.session_id] * 2
+    async with opened(BOOK, live=FakeNotebook()) as chat:
+        assert (await ask(chat, "demo: say one")).session_id not in sessions
+
+
 async def test_another_notebook_begins_anew_and_none_is_not_remembered(opened: Open, settings: Settings) -> None:
     sessions = set()
     for notebook, count in (("", 0), (BOOK, 1), ("/home/me/another.ipynb", 2), ("", 2)):
@@ -64,7 +122,13 @@ async def test_the_session_is_saved_when_it_is_known_for_nobody_else_to_read(ope
         (file,), (lock,) = saved(settings), Path(settings.state).glob("locks/*")
         assert [stat.S_IMODE(each.stat().st_mode) for each in (file, lock)] == [0o600, 0o600]
         assert chat.session is not None
-        told = {"notebook": BOOK, "agent": chat.agent.settings.agent, "cwd": settings.cwd, "session": chat.session.id}
+        told = {
+            "notebook": BOOK,
+            "agent": chat.agent.settings.agent,
+            "cwd": settings.cwd,
+            "session": chat.session.id,
+            "cells": [],
+        }
         assert json.loads(file.read_text()) == {**told, "used": False}
         await ask(chat, "demo: say one")
         assert json.loads(file.read_text()) == {**told, "used": True}

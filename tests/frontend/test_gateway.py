@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat
-from copilot_kernel.config import Settings
+from copilot_kernel.config import Settings, state_folder
 from copilot_kernel.errors import (
     AgentExited,
     AgentNotFound,
@@ -30,30 +30,42 @@ GATEWAY = {"KERNEL_GATEWAY": "1", "PATH": "/usr/bin"}
 # -- the folder -----------------------------------------------------------------------------------------------------
 
 
-def test_the_agent_works_in_the_notebooks_folder(tmp_path: Path) -> None:
-    environ = {**GATEWAY, "KERNEL_WORKING_DIR": str(tmp_path)}
-    settings = gateway.with_notebook_folder(Settings(), environ)
-    assert (settings.folder, settings.origins["cwd"]) == (str(tmp_path), "KERNEL_WORKING_DIR")
-    assert gateway.notices(settings, environ) == []
+BOOK = "JPY_SESSION_NAME"
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        ({"KERNEL_WORKING_DIR": "{}", BOOK: "/etc/book.ipynb"}, "{}"),
+        ({"KERNEL_WORKING_DIR": "/no/such/folder", BOOK: "{}/renamed since.ipynb"}, "{}"),
+        ({BOOK: "{}/.."}, "{}"),
+        ({"KERNEL_WORKING_DIR": "relative", BOOK: "/no/such/folder/book.ipynb"}, ""),
+        ({BOOK: "book.ipynb"}, ""),
+    ],
+)
+def test_the_agent_works_in_the_notebooks_folder(tmp_path: Path, named: dict[str, str], found: str) -> None:
+    environ = {name: value.format(tmp_path) for name, value in named.items()}
+    folder = found.format(tmp_path)
+    assert gateway.notebook_folder(environ) == folder
+    settings = KernelSession(environ=environ, started_in="/").load()
+    assert settings.folder == (folder or "/")
+    assert bool(gateway.notices(settings, {**GATEWAY, **environ})) is not bool(folder)
+
+
+def test_a_folder_that_was_set_is_relative_to_that(tmp_path: Path) -> None:
+    environ = {BOOK: f"{tmp_path}/book.ipynb", "COPILOT_KERNEL_CWD": "sub", "COPILOT_KERNEL_STATE": "state"}
+    settings = KernelSession(environ=environ).load()
+    assert (settings.folder, state_folder(settings)) == (f"{tmp_path}/sub", tmp_path / "state")
+    assert gateway.notices(settings, GATEWAY) == []
 
 
 @pytest.mark.parametrize("named", ["/no/such/folder", ".", "", "/dev/null", "/etc\0", None])
 def test_a_folder_that_is_not_here_is_not_used_and_the_first_cell_says_which_is(named: str | None) -> None:
     environ = {**GATEWAY, **({} if named is None else {"KERNEL_WORKING_DIR": named})}
-    assert gateway.with_notebook_folder(Settings(), environ) == Settings()
-    (notice,) = gateway.notices(Settings(), environ)
-    assert f"The agent works in {os.getcwd()}" in notice
+    (notice,) = gateway.notices(Settings(start_folder="/started"), environ)
+    assert "The agent works in /started" in notice
     assert "COPILOT_KERNEL_CWD" in notice
     assert ("/no/such/folder" in notice) is (named == "/no/such/folder")
-
-
-@pytest.mark.parametrize(("settings", "environ"), [(Settings(cwd="/project"), GATEWAY), (Settings(), {})])
-def test_a_folder_that_was_set_and_a_kernel_without_a_gateway_are_left_alone(
-    tmp_path: Path, settings: Settings, environ: dict[str, str]
-) -> None:
-    environ = {**environ, "KERNEL_WORKING_DIR": str(tmp_path)}
-    assert gateway.with_notebook_folder(settings, environ) == settings
-    assert gateway.notices(settings, environ) == []
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------

@@ -50,12 +50,19 @@ class FakeNotebook:
         self.state = NotebookState(tuple(cells), path="a.ipynb", **more)
         self.run: Callable[[str], RunResult] = lambda source: RunResult(7, True, (stream(f"ran {source}\n"),))
         self.done: list[tuple[Any, ...]] = []
+        self.opened: list[str] = []
         self.blocks: anyio.Event | None = None
         self.error: CellError | None = None
 
     def current(self) -> FakeNotebook:
         """It is a `NotebookSource`, too."""
         return self
+
+    async def snapshot(self) -> NotebookState:
+        return self.state
+
+    async def open_notebooks(self) -> list[str]:
+        return self.opened
 
     async def saved_at(self) -> str:
         """Nowhere."""

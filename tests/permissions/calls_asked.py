@@ -252,7 +252,7 @@ MUST_ASK = [
         *((edit(path), "it steers agents") for path in (".github/hooks/a.json", "AGENTS.md", "sub/CLAUDE.md")),
         (move("x", ".github"), "what is in it may steer agents"),
         (view(".config/gh/hosts.yml"), "it may hold secrets"),
-        *each(edit, "protected or outside", ".venv/bin/python ¦ /tmp/x ¦ .git/config ¦ .env ¦ copilot_kernel.json"),
+        *each(edit, "protected or outside", ".vscode/x ¦ /tmp/x ¦ .git/config ¦ .env ¦ copilot_kernel.json"),
         (edit("link.txt"), "a link that leads outside"),
         (delete(""), "the project's folder itself"),
         (edit("/home/me/.jupyter/copilot_kernel.json"), "our own settings"),

@@ -38,7 +38,7 @@ AGENTS.md sub/Claude.md GEMINI.md .github/copilot-instructions.md .github/agents
 .kiro/a .roo/a .agents/a .clinerules/a QWEN.md CLAUDE.local.md AGENTS.override.md
 """,
     RUN: """
-.venv/bin/python venv/bin/activate .config/anything .local/bin/ls .cargo/config.toml .yarnrc.yml .githooks/pre-commit
+.config/anything .local/bin/ls .cargo/config.toml .yarnrc.yml .githooks/pre-commit
 lefthook.yml .mise.toml mise.toml .Rprofile ipython_config.py .zed/a .pdbrc HEAD sub/Head evil/head
 """,
 }

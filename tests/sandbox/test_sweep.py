@@ -177,16 +177,6 @@ def test_a_repository_without_a_folder_git_counts_as_one(project):
     assert project / "old.git/config" in sweep.held.paths
 
 
-def test_a_folder_of_the_path_that_is_made_in_the_project_is_reported(project, monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", f"{project}/node_modules/.bin:{os.environ['PATH']}")
-    settings = Settings(cwd=str(project), state=str(tmp_path / "state"), sandbox="required")
-    (tmp_path / "handover").mkdir()
-    sweep = raise_sandbox(settings, [("/bin/true",)], tmp_path / "handover").sweep
-    assert found(sweep) == []
-    (project / "node_modules/.bin").mkdir(parents=True)
-    assert found(sweep) == [("node_modules/.bin", Kind.CREATED)]
-
-
 def test_a_folder_that_is_too_deep_to_be_deleted_is_no_longer_where_git_looks(project, sweep):
     folder = os.open(hook(project / "sub/.git"), os.O_RDONLY)
     for _ in range(1500):

@@ -147,7 +147,7 @@ _INSTEAD = {
 
 def _is_in(session: SessionInfo, cwd: str | None) -> bool:
     """Not every agent filters; some give the folder with links resolved, or not at all."""
-    return not (cwd and session.cwd) or os.path.realpath(session.cwd) == os.path.realpath(cwd)
+    return not (cwd and session.cwd) or os.path.realpath(os.path.join(cwd, session.cwd)) == os.path.realpath(cwd)
 
 
 class Session:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..config import DEMO_COMMAND, Settings
 from ..errors import AgentNotFound, UsageError
-from ..programs import find_outside, is_inside, project_folders
+from ..programs import find_outside, is_foreign, project_folders
 
 PROGRAM_NOT_FOUND = "The agent's program {} was not found"
 PROGRAM_IN_PROJECT = "The agent's program {} is in the project; agents are never started from there"
@@ -146,8 +146,9 @@ def _launch(argv: tuple[str, ...]) -> Launch:
 def _which(name: str, environ: Mapping[str, str], project: Collection[Path]) -> str | None:
     """The program's absolute path, since the agent runs in another folder."""
     name = _home(environ) + name[1:] if name.startswith("~/") else name
-    found = shutil.which(name) if "/" in name else find_outside(name, project, environ)
-    return os.path.abspath(found) if found and not is_inside(Path(found), project) else None
+    if "/" in name:  # one that is relative to some folder may be anything
+        return name if os.path.isabs(name) and shutil.which(name) and not is_foreign(Path(name), project) else None
+    return find_outside(name, project, environ)
 
 
 def _home(environ: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ what an update does to the conversation, `reduce`'s.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -77,6 +78,7 @@ class Chat:
         place: str = "",
         live: NotebookSource | None = None,
     ) -> None:
+        self._live = live
         # What goes with the next prompt.
         self.attached: tuple[Block, ...] = ()
         # What went with the last prompt besides its text.
@@ -90,7 +92,7 @@ class Chat:
             reports_failures=lambda: self.agent.is_copilot,
             locate=self._located,
         )
-        self._permissions = Permissions(settings, self._state, lambda: self.info, lambda: self.agent.sandbox)
+        self._permissions = Permissions(settings, self._state, lambda: self.info, lambda: self.agent.sandbox, live)
         self.policy = self._permissions.policy
         self._monitor = UnaskedActionMonitor(self._state, self._permissions)
         self._elicitations = Elicitations(self._state)
@@ -133,6 +135,7 @@ class Chat:
             self._tools,
             self._reset_permissions,
             self._admit,
+            live,
         )
         self._handle: Agent | SharedAgentHandle = (
             SharedAgentHandle(shared, handlers, serve, self._sessions, self._state) if shared else self.agent
@@ -212,7 +215,10 @@ class Chat:
 
     async def changes(self, turn: Turn) -> TurnChanges:
         """What `turn` has changed, which was the last one, and what else changed meanwhile: reads the files."""
-        return await net_changes(turn, self.settings.folder, self.undo)
+        found = await net_changes(turn, self.settings.folder, self.undo)
+        opened = map(os.path.realpath, await self._live.open_notebooks() if self._live and found.files else ())
+        paths = {os.path.realpath(os.path.join(found.cwd, file.path)): file.path for file in found.files}
+        return replace(found, opened=tuple(paths[each] for each in opened if each in paths))
 
     async def resume(self, session_id: str, view: View) -> Turn:
         """Switch to another session of the agent's; what was said in it is shown, where the agent can do that."""
@@ -293,7 +299,7 @@ class Chat:
         introduction = (*self._tools.introduction(blocks), *self.undo.introduction(blocks, session.id))
         prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *introduction)
-        self._sessions.use()
+        await self._sessions.use()
         self._prompted = session.info
         activity = ActivityLine(
             self._state.status,

@@ -36,7 +36,7 @@ class DiffLocator:
         return replace(call, excerpts={**call.excerpts, **found}) if found else call
 
     def _find(self, call: ToolCall, diff: Diff) -> Excerpt | None:
-        path = os.path.join(inputs.folder(call.raw_input) or self._folder, diff.path)
+        path = os.path.join(self._folder, inputs.folder(call.raw_input) or "", diff.path)
         text = self._text(path) if diff.old_text else None
         return None if text is None else find_excerpt(diff, text, is_done=call.status == "completed")
 

@@ -23,7 +23,7 @@ from ..notebook.gate import Decision, Proposal
 from ..notebook.live import NotebookError
 from ..notebook.tools import InvalidArguments, Tool, tools_for
 from ..permissions import inputs
-from .calls import OUR_PREFIX, equal
+from .calls import NOTEBOOK_PREFIX, equal
 from .merged_calls import MergedCalls
 from .operations import is_planning
 from .permission import OUR_OPTIONS, Permissions
@@ -77,7 +77,7 @@ class NotebookGate:
             return Decision(True)
         if is_planning(self._state, self._permissions):
             return Decision(False, PLANNING)
-        key = f"{OUR_PREFIX}notebook-{next(self._numbers)}"
+        key = f"{NOTEBOOK_PREFIX}{next(self._numbers)}"
         if proposal.runs and tool.kind == "edit":
             if denied := await self._denied_edit(tool, proposal):
                 return Decision(False, NOT_DONE.format(denied))

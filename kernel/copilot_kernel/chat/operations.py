@@ -208,13 +208,13 @@ def _described(verb: str, place: ProjectPath) -> dict[str, object]:
 
 
 def _reads(asked: ToolCall, place: ProjectPath) -> bool:
-    return asked.kind == "read" and [os.path.realpath(each.path) for each in asked.locations] == [place.path]
+    return asked.kind == "read" and len(asked.locations) == 1 and _leads_to(asked.locations[0].path, place)
 
 
 def _writes(asked: ToolCall, place: ProjectPath, before: str | None, content: str) -> bool:
     """It showed this change, as the whole file or as a part of it, and no other."""
     diffs = [part for part in asked.content if isinstance(part, Diff)]
-    if asked.kind != "edit" or len(diffs) != 1 or os.path.realpath(diffs[0].path) != place.path:
+    if asked.kind != "edit" or len(diffs) != 1 or not _leads_to(diffs[0].path, place):
         return False
     old, new = diffs[0].old_text, diffs[0].new_text
     if (old or None) == (before or None):
@@ -230,7 +230,11 @@ def _shows(call: ToolCall, place: ProjectPath, content: str) -> bool:
     if call.kind != "edit" or any(diff.new_text != content for diff in diffs):
         return False
     paths = inputs.read(call).paths
-    return bool(paths) and all(os.path.realpath(path) == place.path for path in paths)
+    return bool(paths) and all(_leads_to(path, place) for path in paths)
+
+
+def _leads_to(path: str, place: ProjectPath) -> bool:
+    return os.path.realpath(os.path.join(place.root, path)) == place.path
 
 
 # -- terminals --------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from ..config import Settings
 from ..conversation import calls, reduce
 from ..conversation.model import ToolCall
 from ..errors import UsageError
+from ..notebook.live import NotebookSource
 from ..permissions import inputs, policy
 from ..permissions.inputs import FOLDER_NAMES
 from ..permissions.ledger import Ledger
@@ -196,8 +197,9 @@ class Permissions:
         state: ConversationState,
         agent: Callable[[], AgentInfo | None] = lambda: None,
         sandbox: Callable[[], Sandbox | None] = lambda: None,
+        notebook: NotebookSource | None = None,
     ) -> None:
-        self.policy = PolicyEvaluator(settings, lambda: sandbox() is not None)
+        self.policy = PolicyEvaluator(settings, lambda: sandbox() is not None, notebook)
         self.approvals = Approvals()
         self.feedback: list[str] = []
         self.open = 0

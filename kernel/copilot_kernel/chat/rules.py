@@ -20,14 +20,18 @@ from typing import Any, TypeVar
 import anyio
 from anyio import to_thread
 
+from ..acp.locate import located
 from ..acp.messages import PermissionOption
 from ..config import SANDBOXED, Settings, config_files, state_folder, user_file
 from ..conversation.model import ToolCall
-from ..errors import UsageError
+from ..errors import CopilotError, UsageError
+from ..notebook.live import NotebookSource
 from ..permissions import policy
 from ..permissions.grants import ACCEPT_EDITS, ACCEPTING
 from ..permissions.policy import Decision, PolicyContext
 from ..permissions.rulebook import HERE, Kind, Rulebook
+from ..programs import own_paths
+from .calls import NOTEBOOK_PREFIX
 from .session_store import replace_file
 
 # Seconds until a path counts as unknown: a disk that hangs must not hold up the question.
@@ -35,6 +39,12 @@ PATH_SECONDS = 2.0
 PATH_THREADS = anyio.CapacityLimiter(8)
 # Seconds to wait for another program that has locked the folder of the config file, and between two tries.
 LOCK_SECONDS, LOCK_PAUSE_SECONDS = 2.0, 0.02
+
+OWN_CODE = "belongs to what runs this kernel"
+OPEN_NOTEBOOK = (
+    "is open in your notebook: the page will not show the change, and you will have to choose between it and yours. "
+    "The agent has tools for open notebooks"
+)
 
 T = TypeVar("T")
 
@@ -47,11 +57,19 @@ class PolicyEvaluator:
     """Decides by the mode and the rules of `book`, which may be replaced at any time and begins as in `settings`.
 
     `is_sandboxed`: whether the agent's process runs in a sandbox; without one, the mode `sandboxed` allows nothing.
+    `notebook` knows which notebooks are open.
     """
 
-    def __init__(self, settings: Settings, is_sandboxed: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        is_sandboxed: Callable[[], bool] = lambda: False,
+        notebook: NotebookSource | None = None,
+    ) -> None:
         self.settings, self.book, self._is_sandboxed = settings, Rulebook.of(settings), is_sandboxed
-        self._protected: tuple[str, ...] | None = None
+        self._notebook = notebook
+        # What is protected, and what is guarded; None as long as it is unknown.
+        self._own: tuple[tuple[str, ...], dict[str, str]] | None = None
 
     def reset(self) -> None:
         """Go back to the mode and the rules of the settings."""
@@ -71,10 +89,13 @@ class PolicyEvaluator:
         Without `by_rule`, no rule may allow it, and only the mode that allows everything. `inside`: it is done in the
         sandbox, if there is one.
         """
-        if self._protected is None:  # a disk that hangs is asked again the next time
+        if self._own is None:  # a disk that hangs is asked again the next time
             with anyio.move_on_after(PATH_SECONDS):
-                self._protected = await _in_thread(partial(protected, self.settings))
+                self._own = await _in_thread(partial(_own, self.settings))
         context = self._context(by_rule=by_rule, inside=inside)
+        if self._notebook and not call.call_id.startswith(NOTEBOOK_PREFIX):
+            opened = await resolve_in_time(await self._notebook.open_notebooks())
+            context = replace(context, guarded={**context.guarded, **dict.fromkeys(opened.values(), OPEN_NOTEBOOK)})
         real = await resolve_in_time(policy.paths(call, context))
         return policy.decide(call, options, replace(context, real=real), earlier)
 
@@ -89,9 +110,9 @@ class PolicyEvaluator:
             mode = ACCEPT_EDITS if self._is_sandboxed() else "default"
         if not by_rule:
             mode, rules = mode if mode not in ACCEPTING else "default", replace(rules, allow=())
-        home = os.path.expanduser("~")
+        home, (protected, guarded) = os.path.expanduser("~"), self._own or ((), {})
         return PolicyContext(
-            mode=mode, rules=rules, root=folder, cwd=folder, protected=self._protected or (), home=home
+            mode=mode, rules=rules, root=folder, cwd=folder, protected=protected, guarded=guarded, home=home
         )
 
     async def add_rule(self, kind: Kind, rule: str, *, to_settings: bool = False) -> str:
@@ -141,22 +162,15 @@ def resolve(paths: Iterable[str]) -> Mapping[str, str]:
 
 
 def protected(settings: Settings) -> tuple[str, ...]:
-    """Files and folders that say what agents may do, or that start us. Reads the disk."""
-    return tuple(dict.fromkeys(map(str, (*config_files(), state_folder(settings), *_kernelspecs()))))
+    """Files and folders that say what agents may do. Reads the disk."""
+    return tuple(dict.fromkeys(map(str, (*config_files(), state_folder(settings)))))
 
 
-def _kernelspecs() -> Iterator[Path]:
-    """Folders of Jupyter kernelspecs that start this kernel."""
-    from jupyter_core.paths import jupyter_path
-
-    for folder in jupyter_path("kernels"):
-        for file in Path(folder).glob("*/kernel.json"):
-            try:
-                spec = json.loads(file.read_text("utf-8"))
-            except (OSError, ValueError):
-                continue
-            if isinstance(spec, dict) and "copilot_kernel" in (spec.get("argv") or ()):
-                yield file.parent
+def _own(settings: Settings) -> tuple[tuple[str, ...], dict[str, str]]:
+    argv: tuple[str, ...] = ()
+    with suppress(CopilotError):
+        argv = located(settings).argv
+    return protected(settings), dict.fromkeys(map(str, own_paths(settings.folder, argv)), OWN_CODE)
 
 
 # -- the user's config file -------------------------------------------------------------------------------------------

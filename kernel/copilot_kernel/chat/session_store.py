@@ -14,14 +14,19 @@ import platform
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from ..errors import SessionInUse
+from ..notebook.live import NotebookState
 
 # How much of a lock file is read.
 MAX_HOLDER_BYTES = 20_000
+MIN_SOURCE_CHARS = 20
+MAX_MARKS = 200
+"""Of a session's cells, the newest."""
 IN_USE = "This conversation is already open in {}."
 
 _log = logging.getLogger(__name__)
@@ -29,10 +34,34 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SavedSession:
-    """A session that may be resumed. `used`: a prompt was sent to it."""
+    """A session that may be resumed. `used`: a prompt was sent to it.
+
+    `cells`: see `marks_of`, of the cells that prompts came from; None if an earlier version did not note them.
+    """
 
     id: str
     used: bool = False
+    cells: tuple[str, ...] | None = ()
+
+    def is_of(self, state: NotebookState) -> bool:
+        """Whether a cell that a prompt came from is in the notebook."""
+        return self.cells is None or not marks_of(state).isdisjoint(self.cells)
+
+    def used_by(self, state: NotebookState) -> SavedSession:
+        """The session, after the cell that asks, or one that is not known, has sent a prompt."""
+        asking = tuple(cell for cell in state.cells if state.asking in ("", cell.id))
+        cells = dict.fromkeys((*(self.cells or ()), *sorted(marks_of(replace(state, cells=asking)))))
+        return replace(self, used=True, cells=tuple(cells)[-MAX_MARKS:])
+
+
+def marks_of(state: NotebookState) -> set[str]:
+    """Of each cell, its id and, if it is long enough to be told from others, its source: both as digests.
+
+    Not what stands for an id in a notebook of a format that has none.
+    """
+    ids = {state.asking, *(cell.id for at, cell in enumerate(state.cells) if cell.id != f"cell-{at}")} - {""}
+    sources = {source for cell in state.cells if len(source := cell.source.strip()) >= MIN_SOURCE_CHARS}
+    return {_digest(text) for text in (*(f"id {id}" for id in ids), *sources)}
 
 
 class SessionStore:
@@ -53,12 +82,22 @@ class SessionStore:
         """The session to resume, if one is known and can be read."""
         if self.session or self._file is None:
             return self.session
-        try:
-            saved = json.loads(self._file.read_text("utf-8"))
-        except (OSError, ValueError):
-            return None
-        id = saved.get("session") if isinstance(saved, dict) else None
-        return SavedSession(id, saved.get("used") is True) if isinstance(id, str) and id else None
+        if not self._file.exists():
+            self._adopt_earlier(self._file)
+        saved = _read(self._file)
+        id, cells = saved.get("session"), saved.get("cells")
+        marks = tuple(map(str, cells)) if isinstance(cells, list) else None
+        return SavedSession(id, saved.get("used") is True, marks) if isinstance(id, str) and id else None
+
+    def _adopt_earlier(self, file: Path) -> None:
+        """Earlier versions took the current folder of the process for the project, and noted no cells."""
+        place = {"notebook": self._notebook, "agent": self._agent}
+        for each in file.parent.glob("*.json"):
+            saved = _read(each)
+            if "cells" not in saved and place.items() <= saved.items():
+                with suppress(OSError):
+                    each.replace(file)
+                return
 
     def write(self, session: SavedSession) -> None:
         """Save the session that a later kernel resumes."""
@@ -68,7 +107,7 @@ class SessionStore:
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             place = {"notebook": self._notebook, "agent": self._agent, "cwd": self._cwd}
-            values = {**place, "session": session.id, "used": session.used}
+            values = {**place, "session": session.id, "used": session.used, "cells": session.cells}
             replace_file(self._file, json.dumps(values), 0o600, sync=False)
             self.is_saved = True
         except OSError as error:
@@ -87,6 +126,15 @@ class SessionStore:
         if self._file is not None:
             with suppress(OSError):
                 self._file.unlink(missing_ok=True)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """Empty if it cannot be read."""
+    try:
+        saved = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return saved if isinstance(saved, dict) else {}
 
 
 class SessionLocks:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
@@ -28,6 +28,7 @@ from ..errors import (
     SessionInUse,
     UsageError,
 )
+from ..notebook.live import NotebookSource, NotebookState
 from ..rendering.plain import visible_line
 from .agent import Agent, Retry
 from .notebook_tools import NotebookTools
@@ -49,6 +50,10 @@ EXPIRED = f"The agent's session has expired. {_REPEAT}"
 GONE = f"The agent no longer has the previous conversation. {_REPEAT}"
 LOST = "A new conversation starts here, because the previous one could not be resumed: {}"
 ELSEWHERE = "{} A new conversation starts here. To return to the other one, close it there and run `%resume {}`."
+OTHER_NOTEBOOK = (
+    "A new conversation starts here: none of the cells of the one that this notebook's path is known by is left. "
+    "To return to it, run `%resume {}`."
+)
 UNSHOWN = "The conversation was resumed, but the agent cannot show its earlier messages."
 
 
@@ -70,6 +75,7 @@ class SessionManager:
 
     `end_agent` lets the agent be started again for the next attempt. `on_new_conversation` is called when the
     conversation is another one than before. `admit` raises UsageError if the agent may not start or open a session.
+    A conversation is resumed where a cell that it was in is still in the `notebook`.
     """
 
     def __init__(
@@ -83,8 +89,9 @@ class SessionManager:
         tools: NotebookTools,
         on_new_conversation: Callable[[], None],
         admit: Callable[[], Awaitable[None]],
+        notebook: NotebookSource | None = None,
     ) -> None:
-        self._admit = admit
+        self._admit, self._notebook = admit, notebook
         self._agent, self._end_agent, self._state, self._retry = agent, end_agent, state, retry
         self._store, self._locks, self._tools, self._on_new_conversation = store, locks, tools, on_new_conversation
         # The open one, and the one that was opened last.
@@ -118,11 +125,15 @@ class SessionManager:
         await self._admit()
         return await self._retry(self._agent.ready, self._state.status)
 
-    def use(self) -> None:
+    async def use(self) -> None:
         """Note that a prompt goes to the session; what could not be saved before may be by now."""
-        session = self._store.session
-        if session and not (session.used and self._store.is_saved):
-            self._store.write(replace(session, used=True))
+        if session := self._store.session:
+            used = session.used_by(await self._snapshot())
+            if used != session or not self._store.is_saved:
+                self._store.write(used)
+
+    async def _snapshot(self) -> NotebookState:
+        return await self._notebook.snapshot() if self._notebook else NotebookState(())
 
     def failed(self, error: AgentError) -> None:
         """Note what the failure of a prompt means for its session."""
@@ -179,7 +190,7 @@ class SessionManager:
                 if before is not None and before.id != session_id:
                     await self._close(before)
                 self._locks.hold(lock)
-                self._adopt(session, SavedSession(session_id, used=True))
+                self._adopt(session, SavedSession(session_id).used_by(await self._snapshot()))
 
     async def begin_anew(self) -> None:
         """Let the next prompt begin a new session; the open one is closed, where the agent offers that."""
@@ -253,6 +264,8 @@ class SessionManager:
         if saved is None:
             return None
         try:
+            if self._notebook and not self._store.session and not saved.is_of(await self._snapshot()):
+                raise _NotResumable(OTHER_NOTEBOOK.format(saved.id))
             return await self._resume_saved(link, saved)
         except AuthRequired:
             raise

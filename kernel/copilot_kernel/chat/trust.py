@@ -23,7 +23,7 @@ from typing import Any, Literal
 from anyio import to_thread
 
 from ..acp.messages import PermissionOption, ToolCallUpdate, Update
-from ..config import AGENT, DEMO_COMMAND, ENVIRONMENT, PREFIX, Settings, state_folder
+from ..config import AGENT, DEMO_COMMAND, ENVIRONMENT, PREFIX, Settings, folder_beside, state_folder
 from ..conversation.model import ToolCall
 from ..errors import UsageError
 from ..permissions import inputs
@@ -118,8 +118,10 @@ def instructions(settings: Settings) -> tuple[str, ...]:
 
 def introduction(settings: Settings, mode: str) -> str:
     """One line about what is not the default; empty if all is. Reads the disk."""
+    beside = folder_beside(settings)
     facts = (
         ("agent", settings.agent),
+        ("folder", f"{settings.folder} ({beside})" if beside else ""),
         ("permission mode", "" if mode == "default" else mode),
         ("sandbox", "" if settings.sandbox == "off" else settings.sandbox),
         ("instructions", ", ".join(instructions(settings))),

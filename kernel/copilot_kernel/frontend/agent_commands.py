@@ -14,7 +14,7 @@ from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, Reso
 from ..chat import choices
 from ..chat.choices import Choice, Setting
 from ..chat.trust import instructions
-from ..config import BUILT_IN_AGENTS
+from ..config import BUILT_IN_AGENTS, folder_beside
 from ..errors import UsageError
 from ..mcp_config import McpServer, describe
 from ..rendering.attachment import context_name
@@ -105,7 +105,8 @@ def _facts(now: Situation) -> Iterator[tuple[str, str]]:
     yield "Command", _command(now)
     yield "Session", (state.id if now.live else "open") if state else "none is open"
     yield "Title", now.conversation.title if now.live else ""
-    yield "Folder", settings.folder if now.live else ""
+    beside = folder_beside(settings)
+    yield "Folder", settings.folder + (f" ({beside})" if beside else "") if now.live else ""
     for setting in (choices.modes(state), choices.models(state), *choices.more_options(state)):
         yield setting.name, _current(setting)
     yield "Context", _context(now) if now.live else ""

@@ -51,7 +51,7 @@ class Asking:
         self, cell: Cell, root: str = "", guard_seconds: float | None = None, page: PageTurn | None = None
     ) -> None:
         self._cell, self._guard_seconds, self._page = cell, guard_seconds, page or PageTurn()
-        self._root = root or os.getcwd()
+        self._root = root
         self._cards: list[Card] = []
 
     async def ask(self, question: Question, show: Show) -> PermissionAnswer:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -70,7 +69,7 @@ class Display:
         self._replays, self._page = replays, page or PageTurn()
         self._cell, self._asking = cell, asking
         self._loop, self._activity_timeout = loop or asyncio.get_running_loop(), activity_timeout
-        self._cwd = cwd or os.getcwd()
+        self._cwd = cwd
         self._output = _output(cell, self._loop, self._cwd)
         self._open_questions = anyio.Semaphore(MAX_QUESTIONS)
         # For notices, which are no entries of the conversation: negative numbers.

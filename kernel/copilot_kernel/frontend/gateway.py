@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 
-from .. import config
-from ..config import Settings, notebook
+from ..config import Settings, notebook, notebook_at_start
 from ..errors import AgentError, AgentNotFound, AgentStartFailed, CopilotError
 
 WORKING_DIR = "KERNEL_WORKING_DIR"
@@ -28,22 +26,15 @@ def is_behind(environ: Mapping[str, str]) -> bool:
     return bool(environ.get("KERNEL_GATEWAY"))
 
 
-def load(environ: Mapping[str, str], own_agent: str = "") -> Settings:
-    """The settings of now, with the notebook's folder. `own_agent`: see `config.load`."""
-    return with_notebook_folder(config.load(environ, own_agent=own_agent), environ)
-
-
-def with_notebook_folder(settings: Settings, environ: Mapping[str, str]) -> Settings:
-    """Settings whose `cwd` is the notebook's folder, where a gateway names it and it can be used on this machine."""
-    folder = environ.get(WORKING_DIR, "")
-    if settings.cwd or not is_behind(environ) or not _is_usable(folder):
-        return settings
-    return replace(settings, cwd=folder, origins={**settings.origins, "cwd": WORKING_DIR})
+def notebook_folder(environ: Mapping[str, str]) -> str:
+    """That of the kernel's notebook, where the environment names it and it can be used on this machine; else empty."""
+    named = (environ.get(WORKING_DIR, ""), os.path.dirname(notebook_at_start(environ)))
+    return next(filter(_is_usable, named), "")
 
 
 def notices(settings: Settings, environ: Mapping[str, str]) -> list[str]:
     """What the first cell says: rules for paths mean another project than the user may think."""
-    if settings.cwd or not is_behind(environ):
+    if settings.cwd or not is_behind(environ) or notebook_folder(environ):
         return []
     folder = environ.get(WORKING_DIR, "")
     why = f"where {folder} cannot be used" if folder else "which does not say where the notebook is"

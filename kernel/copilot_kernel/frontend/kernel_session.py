@@ -40,7 +40,8 @@ class KernelSession:
 
     `before` is what an earlier session of this process left when it ended: this one goes on there. `guard_seconds`:
     see `asking.GUARD_SECONDS`. The agent gets tools for the notebook of `live`, if there is one. `environ` is the
-    environment with which the process was started, where cells can change it; `own_agent`: see `config.load`.
+    environment with which the process was started, and `started_in` the folder, where cells can change them;
+    `own_agent`: see `config.load`.
     """
 
     def __init__(
@@ -50,8 +51,10 @@ class KernelSession:
         live: CurrentNotebook | None = None,
         environ: Mapping[str, str] | None = None,
         own_agent: str = "",
+        started_in: str = "",
     ) -> None:
         self._environ, self._own_agent = os.environ if environ is None else environ, own_agent
+        self._started_in = started_in or os.getcwd()  # noqa: TID251
         self._before, self._guard_seconds, self._live = before, guard_seconds, live
         self.chat_runner = ChatRunner(self._make_chat)
         self.command_context = CommandContext(self.chat_runner, self._load_settings)
@@ -270,9 +273,11 @@ class KernelSession:
 
     def load(self) -> Settings:
         """Read the settings."""
-        from . import gateway
+        from .. import config
+        from .gateway import notebook_folder
 
-        return gateway.load(self._environ, self._own_agent)
+        start_folder = notebook_folder(self._environ) or self._started_in
+        return config.load(self._environ, own_agent=self._own_agent, start_folder=start_folder)
 
     def _load_settings(self) -> Settings:
         from ..permissions.rulebook import Rulebook

@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
-from ..notebook.live import LiveNotebook, NotebookError, OpenDocuments
+from ..config import notebook
+from ..notebook.live import LiveNotebook, NotebookError, NotebookState, OpenDocuments
 from ..undo.cells import CellLog
 from .page_turn import PageTurn
+from .saved_notebook import read_saved
 
 
 class TurnNotebook(LiveNotebook, Protocol):
@@ -60,6 +62,17 @@ class CurrentNotebook:
         if self._notebook is None:
             raise NotebookError("No cell waits for the agent, so nothing can be done in the notebook.")
         return self._notebook
+
+    async def open_notebooks(self) -> list[str]:
+        """See `NotebookSource`."""
+        opened = await self._notebook.open_documents() if self._notebook else OpenDocuments()
+        return [path for path in (notebook(), *opened.notebook, *opened.beside) if path.endswith(".ipynb")]
+
+    async def snapshot(self) -> NotebookState:
+        """See `NotebookSource`."""
+        with suppress(NotebookError):
+            return await self._notebook.read(None, outputs=False) if self._notebook else read_saved(notebook())
+        return NotebookState((), asking=self._notebook.page_turn.cell_id if self._notebook else "")
 
     async def touched_cells(self) -> list[tuple[str, str]]:
         """Id and name of each cell that the agent has changed or run, in the order of the notebook."""

@@ -23,7 +23,7 @@ class PageTurn:
     """The turn of one cell. Without a page, or where nothing can be `blocked`, it reports and asks nothing."""
 
     def __init__(self, page: Page | None = None, cell_id: str = "", blocked: Blocked | None = None) -> None:
-        self._page, self._cell_id, self._blocked = page, cell_id, blocked
+        self._page, self.cell_id, self._blocked = page, cell_id, blocked
         self._titles: dict[str, str] = {}
         """Of the open questions whose buttons are in the cell, by their keys."""
         self._in_page: set[str] = set()
@@ -81,7 +81,7 @@ class PageTurn:
         self._post("turn", state="working", agent=self._reported)
 
     def _post_questions(self) -> None:
-        waiting = [{"key": key, "cell": self._cell_id, "title": title} for key, title in self._titles.items()]
+        waiting = [{"key": key, "cell": self.cell_id, "title": title} for key, title in self._titles.items()]
         self._post("questions", waiting=waiting)
 
     def _post(self, event: str, **more: object) -> None:

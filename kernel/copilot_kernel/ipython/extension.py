@@ -60,7 +60,7 @@ class Copilot:
         from .session import MagicSession
 
         self._used = True
-        return MagicSession(self._before)
+        return MagicSession(self._before, started_in=self._shell.starting_dir)
 
     @property
     def left(self) -> SessionStore | None:

@@ -56,15 +56,20 @@ _JOIN_SECONDS = 2.0
 
 
 class MagicSession:
-    """The session of one shell. Private methods run on the loop thread. `before`: see `KernelSession`.
+    """The session of one shell. Private methods run on the loop thread. `before`, `started_in`: see `KernelSession`.
 
     `live` is where the agent's tools find the notebook of the turn that runs.
     """
 
-    def __init__(self, before: SessionStore | None = None, live: CurrentNotebook | None = None) -> None:
+    def __init__(
+        self, before: SessionStore | None = None, live: CurrentNotebook | None = None, started_in: str = ""
+    ) -> None:
         self.loop_thread, self.widgets = LoopThread(), WidgetSupport()
         self.kernel_session = KernelSession(
-            before, live=live or CurrentNotebook(has_variables=True), environ=environment_at_start()
+            before,
+            live=live or CurrentNotebook(has_variables=True),
+            environ=environment_at_start(),
+            started_in=started_in,
         )
         self._notebooks: Notebooks | None = None
         self._process = os.getpid()

@@ -70,12 +70,14 @@ class CopilotKernel(ConcurrentKernel):
         super().__init__(**options)
         comms.install(self)
         live = CurrentNotebook(has_variables=False)
-        is_own = bool(self.agent) and is_in_own_kernelspec(self.agent)
+        started_in = os.getcwd()  # noqa: TID251
+        is_own = bool(self.agent) and is_in_own_kernelspec(self.agent, started_in)
         self.kernel_session = KernelSession(
             guard_seconds=self.guard_seconds,
             live=live,
             environ={**os.environ, AGENT: self.agent} if self.agent and not is_own else os.environ,
             own_agent=self.agent if is_own else "",
+            started_in=started_in,
         )
         self._warm_start = WarmStart(self.kernel_session)
         self.history: deque[Line] = deque(maxlen=MAX_HISTORY)

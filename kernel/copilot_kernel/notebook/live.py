@@ -147,3 +147,9 @@ class NotebookSource(Protocol):
 
     def current(self) -> LiveNotebook:
         """That of the turn that runs. Raises NotebookError if none does."""
+
+    async def open_notebooks(self) -> Sequence[str]:
+        """Absolute paths of the notebooks that the user has open, as far as they are known."""
+
+    async def snapshot(self) -> NotebookState:
+        """The notebook without outputs, of a turn or as it was saved; empty if it cannot be read."""

@@ -10,10 +10,9 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
 
 from .commands import CommandPattern, Words
-from .paths import SETTINGS_FILE, ResolvedPath, is_generic, name_fits, parts_of, plain_name
+from .paths import SETTINGS_FILE, ResolvedPath, is_generic, name_fits, plain_name, plain_parts
 from .patterns import Domain, Glob
 from .programs import is_option, program_name, starts_programs, wrapper_length
 from .request import PolicyRequest
@@ -60,7 +59,7 @@ def changed_settings(request: PolicyRequest) -> str | None:
     if request.given.is_too_large and request.may_change_files:
         return "among more files than can be checked"
     real = request.context.real
-    own = [_plain_parts(each) for path in request.context.protected for each in {path, real.get(path, path)}]
+    own = [plain_parts(each) for path in request.context.protected for each in {path, real.get(path, path)}]
     is_tree = request.call.kind in _TREES or any(map(_MOVING.search, request.claimed_tools))
     named = (*request.written, *((*request.paths, *request.other_paths) if request.may_change_files else ()))
     paths = [(place, is_tree) for path in named for place in path.places]
@@ -76,14 +75,14 @@ Parts = tuple[str, ...]
 
 def _is_own(path: str, own: Sequence[Parts], *, is_tree: bool) -> bool:
     """`path` is one of our files, or lies in one; with `is_tree`, also if it holds one."""
-    parts = _plain_parts(path)
+    parts = plain_parts(path)
     is_near = any(parts[: len(each)] == each or (is_tree and each[: len(parts)] == parts) for each in own)
     return is_near or SETTINGS_FILE in parts
 
 
 def _may_become_own(glob: str, own: Sequence[Parts]) -> bool:
     """A shell may replace it by one of our files, or by a folder that holds one."""
-    wanted = _plain_parts(glob)
+    wanted = plain_parts(glob)
     is_named = not is_generic(wanted[-1]) and _may_be(wanted[-1], SETTINGS_FILE)
     return is_named or any(all(map(_may_be, wanted, parts)) for parts in own)
 
@@ -105,11 +104,6 @@ def _mentioned_settings(request: PolicyRequest, own: Sequence[Parts]) -> str | N
         if found := next((hint for hint in hints if hint in plain), None):
             return found
     return None
-
-
-@lru_cache(maxsize=4096)
-def _plain_parts(path: str) -> Parts:
-    return tuple(map(plain_name, parts_of(path)))
 
 
 # -- certain matches ------------------------------------------------------------------------------------------------

@@ -161,6 +161,8 @@ def _is_inside(request: PolicyRequest, path: ResolvedPath, kind: str) -> bool:
 
 
 def _protected(path: ResolvedPath, request: PolicyRequest, *, changes: bool) -> str | None:
+    if changes and (why := request.context.guard(path)):
+        return f"`{path.text}` {why}."
     why = request.context.protection(path, changes=changes)
     return f"`{path.text}` {why}, and no rule covers that." if why else None
 

@@ -73,7 +73,10 @@ class ResolvedPath:
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Folders that decisions depend on. `real` maps each path of `policy.paths()` to where its links lead."""
+    """Folders that decisions depend on. `real` maps each path of `policy.paths()` to where its links lead.
+
+    `guarded` maps files and folders, absolute paths without links, to why a person decides about a change of each.
+    """
 
     # The project.
     root: str = ""
@@ -81,6 +84,7 @@ class Places:
     cwd: str = ""
     home: str = ""
     real: Mapping[str, str] = field(default_factory=dict)
+    guarded: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def real_root(self) -> str:
@@ -91,7 +95,7 @@ class Places:
         path = text.removeprefix("file://")
         if self.home and (path == "~" or path.startswith("~/")):
             path = self.home + path[1:]
-        return posixpath.join(folder or self.cwd, path)
+        return posixpath.join(self.cwd, folder, path)
 
     def resolve(self, text: str, folder: str = "") -> ResolvedPath:
         """What is known of the path `text`, relative to `folder` (default: `cwd`)."""
@@ -110,8 +114,20 @@ class Places:
         inner = (self.inner(path.written), below(path.real or "", self.real_root))
         return not path.problem and None not in inner and (or_root or all(inner))
 
+    def guard(self, path: ResolvedPath) -> str | None:
+        """Why a person decides about a change of the path: it is guarded, in what is, or a folder that holds such."""
+        for place in path.places:
+            parts = plain_parts(place)
+            for guarded, why in self.guarded.items():
+                own = plain_parts(guarded)
+                if parts[: len(own)] == own or (own[: len(parts)] == parts and self.inner(place)):
+                    return why
+        return None
+
     def protection(self, path: ResolvedPath, *, changes: bool) -> str | None:
         """Why the path is protected. Names above the project do not count."""
+        if changes and (why := self.guard(path)):
+            return why
         found = ((self.inner(place), parts_of(place)) for place in path.places if place.startswith("/"))
         named = (parts if inner is None else inner for inner, parts in found)
         return next((why for names in named if (why := protection(names, changes=changes))), None)
@@ -199,6 +215,12 @@ def plain_name(name: str) -> str:
         return name.lower()
     visible = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
     return "".join(visible).casefold()
+
+
+@lru_cache(maxsize=4096)
+def plain_parts(path: str) -> tuple[str, ...]:
+    """`parts_of`, as a file system sees them that ignores case."""
+    return tuple(map(plain_name, parts_of(path)))
 
 
 @lru_cache(maxsize=4096)

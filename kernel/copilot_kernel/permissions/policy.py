@@ -101,11 +101,15 @@ def _find(request: PolicyRequest) -> Decision:
 
 
 def _is_of_own_processes(request: PolicyRequest) -> bool:
-    """A command or an edit that the agent itself does, and no tool of an MCP server, which may run elsewhere."""
+    """A command or an edit that the agent itself does, of nothing that is guarded.
+
+    And no tool of an MCP server, which may run elsewhere.
+    """
     kind, given = request.call.kind, request.given
     names_subject = given.commands if kind == "execute" else given.paths if kind in CHANGING else ()
     is_of_server = any(name.startswith("mcp__") for name in (given.tool or "", *request.claimed_tools))
-    return bool(names_subject) and not is_of_server and not given.is_gate
+    is_guarded = any(map(request.context.guard, (*request.paths, *request.written)))
+    return bool(names_subject) and not (is_of_server or given.is_gate or is_guarded)
 
 
 def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[str]:

@@ -96,6 +96,7 @@ class TurnChanges:
 
     `cwd` is the session's folder. `also` are files that changed meanwhile, perhaps not by the agent: those of commands,
     and of `files` those that are more different than the calls say. `more` counts those that are not among them.
+    `opened` are paths of `files` that are notebooks which the user has open.
     """
 
     files: tuple[FileChange, ...] = ()
@@ -104,6 +105,7 @@ class TurnChanges:
     cwd: str = ""
     also: tuple[FileChange, ...] = ()
     more: int = 0
+    opened: tuple[str, ...] = ()
 
 
 def line_counts(files: Iterable[FileChange]) -> str:

@@ -46,8 +46,6 @@ class Layout:
         self.mounts: list[Mount] = []
         # Folders of this project that stand in the place of others.
         self._private: dict[str, Path] = {}
-        # Folders of PATH in the project that do not exist yet.
-        self.absent: tuple[Path, ...] = ()
         self._links: dict[str, str] = {}
         self.home = Path(environ.get("HOME") or os.path.expanduser("~"))
         self._homes = tuple({programs.real(path) for path in (self.home, Path(pwd.getpwuid(os.getuid()).pw_dir))})
@@ -86,15 +84,17 @@ class Layout:
         self.mounts += (Mount(f"/proc/{name}", Access.READ, f"/proc/{name}") for name in _kernel_files())
 
     def add_programs(self, commands: Sequence[Sequence[str]]) -> None:
-        """What these command lines name, and Python with this package."""
-        each = (programs.needed_by(argv, self.settings.folder, self.environ) for argv in commands)
-        for path in (*chain.from_iterable(each), *programs.python_environment()):
-            if not any(home.is_relative_to(programs.real(path)) for home in self._homes):
-                self.add(path, Access.READ)
-        for folder in map(Path, self.environ.get("PATH", "").split(os.pathsep)):
-            if folder.is_absolute() and self.project in programs.real(folder).parents:
-                self.add(folder, Access.READ)
-                self.absent += () if folder.exists() else (programs.real(folder),)
+        """What these command lines name, and Python with this package; in the project, all that is our own."""
+        folder, environ = self.settings.folder, self.environ
+        each = (programs.needed_by(argv, folder, environ) for argv in commands)
+        needed = (*chain.from_iterable(each), *programs.python_environment())
+        shown = [path for path in needed if programs.real(path) != self.project and not self._holds_home(path)]
+        own = programs.own_paths(folder, commands[0], environ)
+        for path in (*shown, *(each for each in own if self.project in each.parents)):
+            self.add(path, Access.READ)
+
+    def _holds_home(self, path: Path) -> bool:
+        return any(home.is_relative_to(programs.real(path)) for home in self._homes)
 
     def add_agent_state(self, program: str) -> None:
         """Caches are private to the project: what an agent leaves in them must not run elsewhere."""

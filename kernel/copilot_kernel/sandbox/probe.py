@@ -97,7 +97,7 @@ def try_command(command: Sequence[str], name: str, environ: Mapping[str, str] | 
     """Run what makes a sandbox by the program `name`. Raises SandboxUnavailable."""
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=PROBE_SECONDS, stdin=subprocess.DEVNULL,
+            command, capture_output=True, text=True, timeout=PROBE_SECONDS, stdin=subprocess.DEVNULL, cwd="/",
             errors="replace", env=environ,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -168,7 +168,7 @@ def _held(layout: Layout, git_folder: Path | None) -> Held:
         git_folders=tuple(repository.git_folder for repository in search.repositories),
         unsearched=tuple(search.unsearched),
         watched={path: looks_of(path) for path in (*rest, *named.links)},
-        expected={**named.files, **dict.fromkeys(layout.absent, False)},
+        expected=named.files,
     )
     if named.unreadable:
         names = [held.name(folder) for folder in named.unreadable[:MAX_NAMED]]

@@ -66,7 +66,7 @@ class Tree:
 
     def places(self, path: str, folder: str) -> tuple[str, ...]:
         """The paths below the root that an agent may mean by `path`: a link itself, and where it leads."""
-        path = os.path.join(folder or self.root, path.removeprefix("file://"))
+        path = os.path.join(self.root, folder, path.removeprefix("file://"))
         try:
             parent, name = os.path.split(path.rstrip("/"))
             found = (os.path.join(os.path.realpath(parent), name), os.path.realpath(path))
