@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import socket
 from collections.abc import Generator
@@ -12,12 +13,14 @@ from jupyter_client.connect import LocalPortCache
 
 CHOICE = range(20_000, 32_000)
 """Below those that the system hands out: another program that asks for any port is not given one of these."""
+SHARES = 100
+"""Of these ports, which processes that run at the same time divide by their ids: between choice and bind lies time."""
 
 
 def free_port() -> int:
     """A port that nobody uses now."""
     while True:
-        port = random.choice(CHOICE)
+        port = random.choice(CHOICE[os.getpid() % SHARES :: SHARES])
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
 
