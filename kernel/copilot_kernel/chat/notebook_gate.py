@@ -118,7 +118,8 @@ class NotebookGate:
 
     def _asks_itself(self, call: ToolCall, earlier: ToolCall | None) -> bool:
         """Whether the agent asks about a call that will come to us: `earlier` is the call as it was shown before."""
-        tool = _TOOLS.get(_named(call, earlier))
+        server, name = inputs.mcp_tool(call) or ("", "")
+        tool = _TOOLS.get(name) if server == OWN_SERVER else None
         if tool is None or not self._is_listed() or (earlier and not equal(earlier.raw_input, call.raw_input)):
             return False
         try:
@@ -126,18 +127,6 @@ class NotebookGate:
         except InvalidArguments:
             return False
         return True
-
-
-def _named(call: ToolCall, earlier: ToolCall | None) -> str:
-    """The tool of ours that a request is about, as far as the agent itself says so; else nothing.
-
-    GitHub Copilot first shows a call as `SERVER-TOOL`, and then asks about `TOOL`.
-    """
-    if name := inputs.tool(call):
-        return name.removeprefix(f"mcp__{OWN_SERVER}__") if name.startswith(f"mcp__{OWN_SERVER}__") else ""
-    shown = earlier.title if earlier else ""
-    tool = shown.removeprefix(f"{OWN_SERVER}-")
-    return tool if tool != shown and call.title in (tool, shown) else ""
 
 
 def _is_about(call: ToolCall, tool: Tool, arguments: Mapping[str, Any]) -> bool:

@@ -89,6 +89,7 @@ _PATCHED = re.compile(r"^[ \t]*\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.
 _DIFFED = re.compile(r"^(?:--- (.{1,4096})\n\+\+\+ (.{1,4096})|(?:rename|copy) (?:from|to) (.{1,4096}))$", re.MULTILINE)
 _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff")
 _NULL = frozenset({"/dev/null", "a/dev/null", "b/dev/null"})
+_MCP_TOOL = re.compile(r"mcp__(.+?)__(.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def read(call: ToolCall) -> CallInput:
         urls=tuple(dict.fromkeys(_strings(call.raw_input, URL_NAMES))),
         tool=tool(call),
         changes_files=any(isinstance(item, Diff) for item in call.content) or any(patched(call)),
-        is_gate=GATE in call.title.lower(),
+        is_gate=GATE in f"{call.title} {call.meta.get('question')}".lower(),
         is_too_large=is_too_large,
         searched=tuple(_strings(call.raw_input, SEARCH_NAMES)),
         unknown_member=_unknown_member(call.raw_input),
@@ -210,29 +211,59 @@ def paths(call: ToolCall) -> tuple[str, ...]:
     return tuple(path for path in dict.fromkeys(found) if path)
 
 
-def tool(call: ToolCall) -> str | None:
-    """The tool of an MCP server as `mcp__server__tool`, where the agent says so in a place that a model cannot write.
+def mcp_tool(call: ToolCall) -> tuple[str, str] | None:
+    """Server and name of the tool of an MCP server, where the agent says so in a place that a model cannot write.
 
-    That is its name, or what agents add in `_meta`; in `rawInput` it counts only if the title says the same.
+    That is its name, or what agents add in `_meta`, at its top or under a name of theirs. GitHub Copilot shows a call
+    as `SERVER-TOOL`, and then asks about `TOOL`. In `rawInput` it counts only if the title says the same.
     """
-    given = (call.name, *(member(value, "toolName") for value in call.meta.values()))
-    if named := next((name for name in given if isinstance(name, str) and name.startswith("mcp__")), None):
-        return named
+    if named := next(filter(None, map(_MCP_TOOL.fullmatch, _given_names(call))), None):
+        return named[1], named[2]
     invoked = _invoked(call.raw_input)
-    titles = [f"{server}/{name}" for server, name in invoked]
-    if len(invoked) == 1 and call.title.removeprefix("Tool: ") in titles:
-        return f"mcp__{invoked[0][0]}__{invoked[0][1]}"
-    return None
+    if len(invoked) == 1 and "/".join(invoked[0]) == call.title.removeprefix("Tool: "):
+        return invoked[0]
+    may_be_shown = call.title and call.kind == "other" and not commands(call.raw_input)
+    shown = re.fullmatch(rf"([\w.-]+)-{re.escape(call.title)}", call.fuller_title) if may_be_shown else None
+    return (shown[1], call.title) if shown else None
+
+
+def tool(call: ToolCall) -> str | None:
+    """`mcp_tool` as `mcp__server__tool`."""
+    found = mcp_tool(call)
+    return f"mcp__{found[0]}__{found[1]}" if found else None
 
 
 def claimed_tools(call: ToolCall) -> tuple[str, ...]:
     """Everything that may be the name of a tool, also where a model may have written it: for denying and asking."""
-    pairs = [f"mcp__{server}__{name}" for server, name in _invoked(call.raw_input)]
-    return tuple(dict.fromkeys(filter(None, (tool(call), call.name, call.title.removeprefix("Tool: "), *pairs))))
+    titles, pairs = (call.title.removeprefix("Tool: "), call.fuller_title), _invoked(call.raw_input)
+    invoked = (f"mcp__{server}__{name}" for server, name in pairs)
+    return tuple(dict.fromkeys(filter(None, (tool(call), *_given_names(call), *titles, *invoked))))
 
 
-def _invoked(raw_input: Any) -> list[tuple[str, str]]:
-    servers, tools = _strings(raw_input, SERVER_NAMES)[:9], _strings(raw_input, TOOL_NAMES)[:9]
+def title(call: ToolCall) -> str:
+    """The title to show: of a tool of another MCP server than ours, it always names server and tool."""
+    found = None if is_of_notebook(call) else mcp_tool(call)
+    if found is None:
+        return call.best_title
+    joined = (mark.join(found) for mark in "_.:/-")
+    says_no_more = ("", found[1], f"mcp__{'__'.join(found)}", *joined)
+    return " · ".join(found if call.best_title in says_no_more else (*found, call.best_title))
+
+
+def is_of_notebook(call: ToolCall) -> bool:
+    """Whether we ask it for a tool of the notebook's; no id of the agent's begins so (`chat/calls.py`)."""
+    return call.call_id.startswith("copilot-kernel-notebook-")
+
+
+def _given_names(call: ToolCall) -> list[str]:
+    """What the agent itself calls the tool: as one name, or as that of a server and its tool."""
+    places = [call.meta, *call.meta.values()]
+    pairs = (f"mcp__{server}__{name}" for place in places for server, name in _invoked(place))
+    return [call.name, *(name for place in places for name in _strings(place, TOOL_NAMES)), *pairs]
+
+
+def _invoked(raw: Any) -> list[tuple[str, str]]:
+    servers, tools = _strings(raw, SERVER_NAMES)[:9], _strings(raw, TOOL_NAMES)[:9]
     return [(server, name) for server in servers for name in tools]
 
 
