@@ -145,6 +145,7 @@ def _described(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:
         kind="execute" if proposal.runs else "edit" if tool.kind == "edit" else "other",
         content=proposal.content,
         locations=(Location(proposal.path or OWN_SERVER),) if tool.kind == "edit" else None,
+        raw_input={"cell_type": proposal.cell_type} if proposal.cell_type else None,
     )
 
 

@@ -120,16 +120,16 @@ class CallInput:
 
 def read(call: ToolCall) -> CallInput:
     """Everything that the merged call says."""
-    texts = list(_leaves(call.raw_input, EDIT_TEXT_NAMES if call.kind == "edit" else TEXT_NAMES))
-    leaves = tuple(dict.fromkeys(texts))
-    found, many = _within(MAX_PATHS, _named(call, leaves))
-    others, more = _within(MAX_PATHS, (value for key, value in leaves if key not in _NO_PATHS and _like_path(value)))
-    is_too_large = many or more or len(texts) > MAX_MEMBERS or len(diffed(call)) > MAX_PATHS
+    every = list(leaves(call.raw_input, EDIT_TEXT_NAMES if call.kind == "edit" else TEXT_NAMES))
+    texts = tuple(dict.fromkeys(every))
+    found, many = _within(MAX_PATHS, _named(call, texts))
+    others, more = _within(MAX_PATHS, (value for key, value in texts if key not in _NO_PATHS and _like_path(value)))
+    is_too_large = many or more or len(every) > MAX_MEMBERS or len(diffed(call)) > MAX_PATHS
     listed = lines_under("commands", call.raw_input)
     lines = [line for name in _LINES for line in _run_by(name, call.raw_input)]
     return CallInput(
         commands=tuple(dict.fromkeys((*lines, *(_extra(listed, lines) if lines else listed)))),
-        scripts=_scripts(call.raw_input, leaves),
+        scripts=_scripts(call.raw_input, texts),
         folder=folder(call.raw_input) or None,
         paths=found[:_MAX_SAMPLE] if is_too_large else found,
         urls=tuple(dict.fromkeys(_strings(call.raw_input, URL_NAMES))),
@@ -140,7 +140,7 @@ def read(call: ToolCall) -> CallInput:
         searched=tuple(_strings(call.raw_input, SEARCH_NAMES)),
         unknown_member=_unknown_member(call.raw_input),
         other_paths=others[:_MAX_SAMPLE] if is_too_large else others,
-        inner_urls=tuple(value for _, value in leaves if _URL.fullmatch(value))[:MAX_PATHS],
+        inner_urls=tuple(value for _, value in texts if _URL.fullmatch(value))[:MAX_PATHS],
     )
 
 
@@ -285,7 +285,7 @@ def _is_strange(name: object, value: Any) -> bool:
     return bool(value) and not (name in HARMLESS_NAMES and isinstance(value, str | int | float))
 
 
-def _leaves(raw: Any, texts: frozenset[str]) -> Iterator[tuple[str, str]]:
+def leaves(raw: Any, texts: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
     """Strings with the names they stand under, except those in `texts`; at most one more than `MAX_MEMBERS`.
 
     Names that are paths themselves (as in `{"changes": {"/a": …}}`) count as strings.

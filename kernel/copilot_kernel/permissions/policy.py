@@ -20,6 +20,7 @@ from .grants import BYPASS, Grant, grant, is_trusted
 from .patterns import host_of
 from .programs import starts_programs
 from .question import Question
+from .remote import added_hosts
 from .request import CHANGING, PolicyContext, PolicyRequest, contradiction, paths
 from .rulebook import NAME_OF, Rule, Rules, parse
 
@@ -28,6 +29,7 @@ __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "pa
 ALLOWED_BY_MODE = "The mode {} allows it in the project."
 NO_ALLOW_ONCE = "But the agent does not offer to allow it only once."
 PLAN = "plan"
+REMOTE = "Whoever sees the text then loads something from {}, and what its address says goes there."
 NO_TOOL = "The call does not name the server that does it."
 # Characters of a command for which a rule is worth saving.
 MAX_SUGGESTED = 1_000
@@ -96,7 +98,7 @@ def _find(request: PolicyRequest) -> Decision:
         return Decision("ask", None, "rule", f"{reason} What a rule denies or asks about may hide in it.")
     if mode == BYPASS:
         return Decision("allow", None, "mode", f"The mode {BYPASS} allows everything.")
-    if is_confined:
+    if is_confined and not added_hosts(request):
         return Decision("allow", None, "mode", f"The mode {SANDBOXED} allows it: it is done in the sandbox.")
     return _granted(request)
 
@@ -142,6 +144,8 @@ def decider(decision: Decision, mode: str) -> str:
 
 
 def _granted(request: PolicyRequest) -> Decision:
+    if hosts := added_hosts(request):
+        return Decision("ask", None, "mode", REMOTE.format(", ".join(hosts)))
     if reason := contradiction(request):
         return Decision("ask", None, "mode", reason)
     found = _grant(request)
