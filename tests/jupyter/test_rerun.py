@@ -19,7 +19,8 @@ def displays(outcome: Outcome) -> list[dict[str, object]]:
 
 
 def test_what_is_run_again_says_so_and_what_is_kept_is_not_sent(start_kernel: StartKernel, tmp_path: Path) -> None:
-    book = tmp_path / "book.ipynb"
+    (work := tmp_path / "work").mkdir()
+    book = work / "book.ipynb"
     book.write_text("{}")
     common = {"COPILOT_KERNEL_ALLOW": '["Edit"]', "JPY_SESSION_NAME": str(book)}
 

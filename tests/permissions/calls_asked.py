@@ -146,6 +146,11 @@ FILES = [
     Row(edit("b.txt"), "it named another file before", allow="Edit", earlier=edit("a.txt")),
     Row(edit("a.txt"), "it was a read before", allow="Edit", earlier=view("a.txt")),
     Row(edit("/tmp/b"), "the gate was for another path", allow="Edit(/tmp/**)", earlier=view("/tmp/a", GATE)),
+    Row(
+        make("read", {"path": "/tmp/s/a"}, meta={"question": GATE}),
+        "the gate beside the call",
+        allow="Read(/tmp/**)",
+    ),
     Row(view("/tmp/s/a", GATE), "the gate", allow="Read(/tmp/**); Edit(/tmp/**)", earlier=edit("/tmp/s/a")),
     Row(move("src/a.py", "lib/a.py"), "one end has no rule", allow="Edit(src/**)"),
     Row(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.permissions.policy import NO_TOOL
+from msgspec import structs
 
 from .denied_lines import DENIED
-from .making import ROOT, judged, make, run, split, tool
+from .making import ROOT, edit, judged, make, run, split, tool
 
 
 @pytest.mark.parametrize(("rules", "line"), DENIED, ids=lambda text: text[:60])
@@ -65,11 +68,37 @@ def test_operands_count_after_their_links_are_followed(line: str, links: dict[st
 
 
 def test_a_tool_is_matched_by_its_server_also_in_the_first_title() -> None:
-    shown, asked = make("other", {"x": 1}, "gh-delete"), make("other", {"x": 1}, "delete")
+    unnamed = make("other", {"x": 1}, "delete")
+    asked = structs.replace(unnamed, fuller_title="gh-delete")
     for rule in ("mcp__gh", "mcp__gh__delete", "mcp__gh__*"):
-        assert judged(asked, mode="bypassPermissions", deny=rule, earlier=shown).outcome == "reject"
-        assert judged(asked, allow=rule, earlier=shown).outcome == "allow"
-        assert judged(asked, allow=rule).outcome == "ask"
-    assert judged(asked, allow="mcp__gh__x", earlier=shown).outcome == "ask"
-    assert judged(asked, allow="mcp__g", earlier=shown).outcome == "ask"
-    assert judged(tool("mcp__gh__x"), mode="bypassPermissions", deny="mcp__gh__y", earlier=shown).outcome == "allow"
+        assert judged(asked, mode="bypassPermissions", deny=rule).outcome == "reject"
+        assert judged(asked, allow=rule).outcome == "allow"
+        assert judged(unnamed, allow=rule).outcome == "ask"
+    assert judged(asked, allow="mcp__gh__x").outcome == "ask"
+    assert judged(asked, allow="mcp__g").outcome == "ask"
+    assert judged(tool("mcp__gh__x"), mode="bypassPermissions", deny="mcp__gh__y").outcome == "allow"
+
+
+@pytest.mark.parametrize("rule", ["mcp__my-lab", "mcp__my-lab__echo"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        make("other", {}, "{}", meta={"toolName": "mcp__my-lab__echo"}),
+        make("edit", {"path": f"{ROOT}/a"}, "x", meta={"toolName": "my-lab_echo"}),
+        make("other", {}, "x", meta={"a": {"toolName": "x"}, "b": {"serverName": "my-lab", "toolName": "echo"}}),
+        make("other", {}, "x", name="mcp_my_lab_echo"),
+        make("other", {}, "my_lab_echo"),
+        make("other", {}, "my-lab/echo"),
+        make("execute", {}, "My-Lab-echo"),
+    ],
+)
+def test_a_server_is_denied_wherever_its_name_stands(call: ToolCall, rule: str) -> None:
+    assert judged(call, mode="bypassPermissions", deny=rule).outcome == "reject"
+    assert judged(call, mode="bypassPermissions", deny="mcp__lab; mcp__my-lab-2").outcome != "reject"
+
+
+def test_a_call_that_names_no_tool_prompts_where_a_rule_is_about_one() -> None:
+    unnamed = make("other", {"text": "hey"}, '{"text":"hey"}')
+    assert judged(unnamed, mode="bypassPermissions").outcome == "allow"
+    assert NO_TOOL in judged(unnamed, mode="bypassPermissions", deny="mcp__lab").reason
+    assert judged(edit("lab/x"), mode="bypassPermissions", deny="mcp__lab").outcome == "allow"

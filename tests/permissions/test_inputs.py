@@ -64,6 +64,15 @@ def test_paths_are_all_found(call: ToolCall, paths: set[str]) -> None:
     ("call", "name"),
     [
         (make("other", {}, "x", meta={"claudeCode": {"toolName": "mcp__a__b"}}), "mcp__a__b"),
+        (
+            make("other", {"text": "hey"}, '{"text":"hey"}', meta={"toolName": "mcp__a__b", "provenance": "mcp"}),
+            "mcp__a__b",
+        ),
+        (make("other", {}, "x", meta={"server": "a", "tool": "b"}), "mcp__a__b"),
+        (make("other", {}, "b", fuller_title="a-b"), "mcp__a__b"),
+        (make("other", {"command": "ls"}, "b", fuller_title="a-b"), ""),
+        (make("execute", {}, "b", fuller_title="a-b"), ""),
+        (make("other", {}, "b", fuller_title="Say a-b"), ""),
         (make("other", {}, "x", meta={"claudeCode": {"toolName": "Bash"}}), ""),
         (make("other", {}, "x", meta={"a": None, "b": ["toolName"]}), ""),
         (make("other", {}, "x", name="mcp__a__b"), "mcp__a__b"),

@@ -48,6 +48,7 @@ def test_of_very_many_the_newest_are_kept_and_all_are_counted() -> None:
         ({"title": "Edit file", "raw_input": {"fileName": "/p/a.py"}}, "Edit file · /p/a.py"),
         ({"title": "Edit /p/a.py", "locations": (Location("/p/a.py"),)}, "Edit /p/a.py"),
         ({"title": "echo", "fuller_title": "lab-echo"}, "lab-echo"),
+        ({"title": "{}", "name": "mcp__lab__echo", "raw_input": {"command": "ls"}}, "lab · echo · {}"),
         ({"title": "Edit", "fuller_title": "Edit /p/a.py", "locations": (Location("/p/a.py"),)}, "Edit /p/a.py"),
         ({"name": "grep"}, "grep"),
         ({}, "edit"),

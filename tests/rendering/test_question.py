@@ -263,6 +263,10 @@ def test_another_file_that_the_agents_own_diff_names_is_shown():
     assert (shown[0], shown[-2:]) == ("Change to /project/x.py:", ["Path:", "  /project/etc/passwd"])
 
 
+def test_what_is_asked_beside_a_call_is_shown():
+    assert facts(meta={"question": "Allow all?"}) == ["The agent says:", "  Allow all?"]
+
+
 @pytest.mark.parametrize(("fuller", "title", "also"), [
     ("Creating /project/new.py", "Create file", ["Also called:", "  Create file"]),
 ])  # fmt: skip
@@ -277,6 +281,13 @@ def test_the_title_that_says_most_heads_the_question(fuller, title, also):
     ({"title": "my-echo", "fuller_title": "the-lab-my-echo"}, "Use the tool my-echo of “the-lab”?"),
     ({"title": "mcp__lab__echo", "name": "mcp__lab__echo"}, "Use the tool echo of “lab”?"),
     ({"title": "Say it", "name": "mcp__lab__echo"}, "Use the tool echo of “lab”? Say it"),
+    ({"title": "{}", "meta": {"toolName": "mcp__lab__echo", "question": "Run?"}}, "Use the tool echo of “lab”? {}"),
+    ({"title": "ls", "name": "mcp__lab__run", "kind": "execute", "raw_input": {"commands": ["ls", "rm"]}},
+     "Use the tool run of “lab”?"),
+    ({"title": "put", "name": "mcp__lab__put", "kind": "edit", "content": (Diff("/project/a.py", None, "x"),)},
+     "Use the tool put of “lab”?"),
+    ({"title": "echo", "name": "mcp__lab__echo", "kind": "think", "raw_input": {"questions": [{"question": "a"}]}},
+     "Use the tool echo of “lab”?"),
     ({"title": "lab/echo", "raw_input": {"server": "lab", "tool": "echo"}}, "Use the tool echo of “lab”?"),
     ({"title": "other", "raw_input": {"server": "lab", "tool": "echo"}}, "Use this tool? other"),
     ({"title": "new.py", "kind": "edit", "fuller_title": "src/new.py"}, "Change this file? src/new.py"),

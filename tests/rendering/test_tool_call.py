@@ -220,3 +220,5 @@ def test_a_command_has_one_mark_and_a_tool_of_a_server_is_named_in_words():
     assert "$" not in text_of(render(command)["text/html"])
     tool = call(title="mcp__lab__echo", name="mcp__lab__echo")
     assert render(tool)["text/plain"].startswith("○ lab · echo")
+    tool = call(title="Say it", meta={"toolName": "mcp__lab__echo"}, raw_input={"command": "ls"})
+    assert render(tool)["text/plain"].startswith("○ lab · echo · Say it")

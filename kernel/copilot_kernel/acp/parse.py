@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from .lenient import as_dict, as_dicts, as_id, as_str, canonical, opt_int, opt_str
 from .messages import (
     KINDS,
@@ -126,11 +128,16 @@ def _terminal(raw: Json) -> TerminalContent | None:
 
 
 def parse_permission(params: Any) -> PermissionRequest:
-    """Read `session/request_permission`; without a tool call, one is made of its title and description."""
+    """Read `session/request_permission`; without a tool call, one is made of its title and description.
+
+    Version 2 of the protocol has the tool call in `subject`. The words beside it are no part of the call: they are
+    added to its `_meta`, as `question`.
+    """
     params = as_dict(params)
+    raw = params.get("toolCall", as_dict(params.get("subject")).get("toolCall"))
     return PermissionRequest(
         session_id=as_id(params.get("sessionId")) or None,
-        tool_call=parse_call(params["toolCall"]) if "toolCall" in params else _described(params),
+        tool_call=_described(params) if raw is None else _asked_about(parse_call(raw), params),
         options=tuple(option for raw in as_dicts(params.get("options")) if (option := _option(raw))),
         complete="sessionId" in params or "toolCall" in params,
     )
@@ -156,10 +163,22 @@ def parse_call(raw: Any, *, begins: bool = False) -> ToolCallUpdate:
     )
 
 
+def _asked_about(call: ToolCallUpdate, params: Json) -> ToolCallUpdate:
+    words = "\n".join(filter(None, (as_str(params.get("title")), as_str(params.get("description")))))
+    return replace(call, meta={**(call.meta or {}), "question": words}) if words else call
+
+
 def _described(params: Json) -> ToolCallUpdate:
-    description = as_str(params.get("description"))
+    """The command of version 2, or whatever else is the subject, is the input."""
+    description, subject = as_str(params.get("description")), as_dict(params.get("subject"))
     content = (TextBlock(description),) if description else None
-    return ToolCallUpdate(id="", title=as_str(params.get("title")) or None, content=content)
+    given = {name: value for name, value in subject.items() if name not in _SUBJECT_IDS and value is not None}
+    kind = "execute" if subject.get("type") == "command" else None
+    title = as_str(params.get("title")) or None
+    return ToolCallUpdate(id="", title=title, kind=kind, content=content, raw_input=given or None)
+
+
+_SUBJECT_IDS = frozenset({"type", "toolCallId", "terminalId", "_meta"})
 
 
 def _option(raw: Json) -> PermissionOption | None:

@@ -20,7 +20,6 @@ from ..conversation.model import Conversation, ToolCall
 from ..permissions import inputs
 
 OUR_PREFIX = "copilot-kernel-"
-NOTEBOOK_PREFIX = f"{OUR_PREFIX}notebook-"
 
 # How sure it is that a request is about a call. `kind`: only the kind suggests it, which is not enough to join them.
 Match = Literal["no", "kind", "possible", "named"]

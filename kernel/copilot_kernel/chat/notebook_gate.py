@@ -23,7 +23,7 @@ from ..notebook.gate import Decision, Proposal
 from ..notebook.live import NotebookError
 from ..notebook.tools import InvalidArguments, Tool, tools_for
 from ..permissions import inputs
-from .calls import NOTEBOOK_PREFIX, equal
+from .calls import equal
 from .merged_calls import MergedCalls
 from .operations import is_planning
 from .permission import OUR_OPTIONS, Permissions
@@ -77,7 +77,7 @@ class NotebookGate:
             return Decision(True)
         if is_planning(self._state, self._permissions):
             return Decision(False, PLANNING)
-        key = f"{NOTEBOOK_PREFIX}{next(self._numbers)}"
+        key = f"{inputs.NOTEBOOK_PREFIX}{next(self._numbers)}"
         if proposal.runs and tool.kind == "edit":
             if denied := await self._denied_edit(tool, proposal):
                 return Decision(False, NOT_DONE.format(denied))
@@ -118,7 +118,8 @@ class NotebookGate:
 
     def _asks_itself(self, call: ToolCall, earlier: ToolCall | None) -> bool:
         """Whether the agent asks about a call that will come to us: `earlier` is the call as it was shown before."""
-        tool = _TOOLS.get(_named(call, earlier))
+        server, name = inputs.mcp_tool(call) or ("", "")
+        tool = _TOOLS.get(name) if server == OWN_SERVER else None
         if tool is None or not self._is_listed() or (earlier and not equal(earlier.raw_input, call.raw_input)):
             return False
         try:
@@ -126,18 +127,6 @@ class NotebookGate:
         except InvalidArguments:
             return False
         return True
-
-
-def _named(call: ToolCall, earlier: ToolCall | None) -> str:
-    """The tool of ours that a request is about, as far as the agent itself says so; else nothing.
-
-    GitHub Copilot first shows a call as `SERVER-TOOL`, and then asks about `TOOL`.
-    """
-    if name := inputs.tool(call):
-        return name.removeprefix(f"mcp__{OWN_SERVER}__") if name.startswith(f"mcp__{OWN_SERVER}__") else ""
-    shown = earlier.title if earlier else ""
-    tool = shown.removeprefix(f"{OWN_SERVER}-")
-    return tool if tool != shown and call.title in (tool, shown) else ""
 
 
 def _is_about(call: ToolCall, tool: Tool, arguments: Mapping[str, Any]) -> bool:
@@ -156,6 +145,7 @@ def _described(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:
         kind="execute" if proposal.runs else "edit" if tool.kind == "edit" else "other",
         content=proposal.content,
         locations=(Location(proposal.path or OWN_SERVER),) if tool.kind == "edit" else None,
+        raw_input={"cell_type": proposal.cell_type} if proposal.cell_type else None,
     )
 
 

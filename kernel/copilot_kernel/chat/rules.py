@@ -26,12 +26,11 @@ from ..config import SANDBOXED, Settings, config_files, state_folder, user_file
 from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
 from ..notebook.live import NotebookSource
-from ..permissions import policy
+from ..permissions import inputs, policy
 from ..permissions.grants import ACCEPT_EDITS, ACCEPTING
 from ..permissions.policy import Decision, PolicyContext
 from ..permissions.rulebook import HERE, Kind, Rulebook
 from ..programs import own_paths
-from .calls import NOTEBOOK_PREFIX
 from .session_store import replace_file
 
 # Seconds until a path counts as unknown: a disk that hangs must not hold up the question.
@@ -93,7 +92,7 @@ class PolicyEvaluator:
             with anyio.move_on_after(PATH_SECONDS):
                 self._own = await _in_thread(partial(_own, self.settings))
         context = self._context(by_rule=by_rule, inside=inside)
-        if self._notebook and not call.call_id.startswith(NOTEBOOK_PREFIX):
+        if self._notebook and not inputs.is_of_notebook(call):
             opened = await resolve_in_time(await self._notebook.open_notebooks())
             context = replace(context, guarded={**context.guarded, **dict.fromkeys(opened.values(), OPEN_NOTEBOOK)})
         real = await resolve_in_time(policy.paths(call, context))

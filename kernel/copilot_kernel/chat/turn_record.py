@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..conversation.model import ToolCall
+from ..permissions import inputs
 from ..rendering.changes import FileChange, TurnChanges, exit_code_of
 from ..rendering.footer import Footer, render_footer, render_stopped
 from ..rendering.markup import Bundle
@@ -86,7 +87,7 @@ def metadata_of(turn: Turn, changes: TurnChanges, *, is_batch: bool) -> Json:
 
 def _call(call: ToolCall) -> Json:
     unasked, covers = (call.unasked.words, call.unasked.covered) if call.unasked else ("", False)
-    title = visible_line(call.best_title)
+    title = visible_line(inputs.title(call))
     return {
         "title": title if len(title) <= MAX_TITLE_CHARS else f"{title[: MAX_TITLE_CHARS - 1]}…",
         "kind": call.kind,

@@ -83,7 +83,7 @@ class ToolCall(Struct, frozen=True):
 
     `decision` says what was decided about it and by whom ("allowed by you"); empty if never asked about.
     `unasked` is None as long as the call did nothing that it should have asked about.
-    For display only: `fuller_title` is an earlier title that names the file, command or server, if `title` does not;
+    `fuller_title` is an earlier title that names the file, command or server, if `title` does not. For display only:
     `excerpts` says where in its file each diff was found when it first came, None if it was not.
     """
 

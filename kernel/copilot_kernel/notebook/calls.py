@@ -191,7 +191,7 @@ class NotebookCalls:
             return Result(f"{inserted} {ran.text}", ran.images, ran.ok)
 
         diff = Diff(document.path_of("new cell"), None, source)
-        return await self._do(call, Proposal(title, (diff,), document.path, runs=runs), work)
+        return await self._do(call, Proposal(title, (diff,), document.path, runs=runs, cell_type=type), work)
 
     async def _edit_cell(self, call: _Call) -> Result:
         document, cell = await self._expected(call)
@@ -202,7 +202,8 @@ class NotebookCalls:
             return Result(f"Edited the cell {cell.id}.")
 
         diff = Diff(document.path_of(cell.id), cell.source, source)
-        return await self._do(call, Proposal(f"Edit {document.name(cell.id)}", (diff,), document.path), work)
+        proposal = Proposal(f"Edit {document.name(cell.id)}", (diff,), document.path, cell_type=cell.type)
+        return await self._do(call, proposal, work)
 
     async def _delete_cell(self, call: _Call) -> Result:
         document, cell = await self._expected(call)

@@ -12,13 +12,14 @@ from .tools import Tool
 class Proposal(NamedTuple):
     """What a call would do, as the user is shown it. `runs`: it runs code, also where the tool is for editing.
 
-    `path` is that of the notebook, as far as it is known.
+    `cell_type` is that of a cell whose text changes. `path` is that of the notebook, as far as it is known.
     """
 
     title: str = ""
     content: tuple[ToolContent, ...] = ()
     path: str = ""
     runs: bool = False
+    cell_type: str = ""
 
 
 class Decision(NamedTuple):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from .commands import CommandPattern, Words
+from .inputs import FILE_KINDS
 from .paths import SETTINGS_FILE, ResolvedPath, is_generic, name_fits, plain_name, plain_parts
 from .patterns import Domain, Glob
 from .programs import is_option, program_name, starts_programs, wrapper_length
@@ -23,6 +24,8 @@ _TREES = frozenset({"delete", "move"})
 # In the name of a tool: with a folder, everything in it goes.
 _MOVING = re.compile(r"delete|remove|move|rename|copy|unlink|trash|rmdir|replace", re.IGNORECASE)
 _TOKEN = re.compile(r"[\w.+-]+")
+# What a tool may be called in a title; that of a call about files may be a path.
+_NAME, _NAME_OR_PATH = re.compile(r"[\w:-]+"), re.compile(r"[\w.:/-]+")
 # The home folder itself.
 _HOME = re.compile(r"\$(?:HOME\b|\{HOME\})(?![/.]*\w)")
 _QUOTES = str.maketrans("", "", "'\"\\")
@@ -110,11 +113,19 @@ def _mentioned_settings(request: PolicyRequest, own: Sequence[Parts]) -> str | N
 
 
 def _matches_tool(rule: Rule, request: PolicyRequest) -> bool:
-    """Also by a bare name, as some agents show it, whatever the server."""
-    names = set(request.claimed_tools)
-    joined = {f"{rule.server}{joint}{rule.server_tool}" for joint in ["_", "-", "/", ".", ":", "__"]}
-    is_named = bool(rule.server_tool) and not names.isdisjoint({rule.server_tool, *joined})
-    return is_named or any(map(rule.covers_tool, names)) or rule.covers_titles(request.earlier, request.call)
+    """Also by a bare name, as some agents show it, whatever the server; and however they join the two."""
+    form = _NAME if request.call.kind in FILE_KINDS else _NAME_OR_PATH
+    names = [name for name in request.claimed_tools if form.fullmatch(name)]
+    joined = [_joined(name).removeprefix("mcp_") for name in names if not name.startswith("mcp__")]
+    if rule.server_tool:
+        is_named = rule.server_tool in names or _joined(f"{rule.server}_{rule.server_tool}") in joined
+    else:
+        is_named = any(name.startswith(_joined(f"{rule.server}_")) for name in joined)
+    return is_named or any(map(rule.covers_tool, names))
+
+
+def _joined(name: str) -> str:
+    return re.sub(r"[\W_]+", "_", name).lower()
 
 
 def _simple_commands(request: PolicyRequest) -> Iterator[Words]:

@@ -52,16 +52,8 @@ def is_trusted(request: PolicyRequest) -> bool:
 
 
 def _tool_rule(request: PolicyRequest) -> Rule | None:
-    name, call = request.given.tool, request.call
-    by_title = call.kind == "other" and not request.given.commands
-    return next(
-        (
-            rule
-            for rule in (request.context.rules.allow if name or by_title else ())
-            if (name and rule.covers_tool(name)) or (by_title and rule.covers_titles(request.earlier, call))
-        ),
-        None,
-    )
+    name = request.given.tool or ""
+    return next((rule for rule in request.context.rules.allow if rule.covers_tool(name)), None)
 
 
 def _tool_grant(request: PolicyRequest, rule: Rule) -> Grant:

@@ -89,6 +89,9 @@ _PATCHED = re.compile(r"^[ \t]*\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.
 _DIFFED = re.compile(r"^(?:--- (.{1,4096})\n\+\+\+ (.{1,4096})|(?:rename|copy) (?:from|to) (.{1,4096}))$", re.MULTILINE)
 _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff")
 _NULL = frozenset({"/dev/null", "a/dev/null", "b/dev/null"})
+NOTEBOOK_PREFIX = "copilot-kernel-notebook-"
+"""No id of a call of the agent's begins so (`chat/calls.py`)."""
+_MCP_TOOL = re.compile(r"mcp__(.+?)__(.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,27 +122,27 @@ class CallInput:
 
 def read(call: ToolCall) -> CallInput:
     """Everything that the merged call says."""
-    texts = list(_leaves(call.raw_input, EDIT_TEXT_NAMES if call.kind == "edit" else TEXT_NAMES))
-    leaves = tuple(dict.fromkeys(texts))
-    found, many = _within(MAX_PATHS, _named(call, leaves))
-    others, more = _within(MAX_PATHS, (value for key, value in leaves if key not in _NO_PATHS and _like_path(value)))
-    is_too_large = many or more or len(texts) > MAX_MEMBERS or len(diffed(call)) > MAX_PATHS
+    every = list(leaves(call.raw_input, EDIT_TEXT_NAMES if call.kind == "edit" else TEXT_NAMES))
+    texts = tuple(dict.fromkeys(every))
+    found, many = _within(MAX_PATHS, _named(call, texts))
+    others, more = _within(MAX_PATHS, (value for key, value in texts if key not in _NO_PATHS and _like_path(value)))
+    is_too_large = many or more or len(every) > MAX_MEMBERS or len(diffed(call)) > MAX_PATHS
     listed = lines_under("commands", call.raw_input)
     lines = [line for name in _LINES for line in _run_by(name, call.raw_input)]
     return CallInput(
         commands=tuple(dict.fromkeys((*lines, *(_extra(listed, lines) if lines else listed)))),
-        scripts=_scripts(call.raw_input, leaves),
+        scripts=_scripts(call.raw_input, texts),
         folder=folder(call.raw_input) or None,
         paths=found[:_MAX_SAMPLE] if is_too_large else found,
         urls=tuple(dict.fromkeys(_strings(call.raw_input, URL_NAMES))),
         tool=tool(call),
         changes_files=any(isinstance(item, Diff) for item in call.content) or any(patched(call)),
-        is_gate=GATE in call.title.lower(),
+        is_gate=GATE in f"{call.title} {call.meta.get('question')}".lower(),
         is_too_large=is_too_large,
         searched=tuple(_strings(call.raw_input, SEARCH_NAMES)),
         unknown_member=_unknown_member(call.raw_input),
         other_paths=others[:_MAX_SAMPLE] if is_too_large else others,
-        inner_urls=tuple(value for _, value in leaves if _URL.fullmatch(value))[:MAX_PATHS],
+        inner_urls=tuple(value for _, value in texts if _URL.fullmatch(value))[:MAX_PATHS],
     )
 
 
@@ -210,29 +213,59 @@ def paths(call: ToolCall) -> tuple[str, ...]:
     return tuple(path for path in dict.fromkeys(found) if path)
 
 
-def tool(call: ToolCall) -> str | None:
-    """The tool of an MCP server as `mcp__server__tool`, where the agent says so in a place that a model cannot write.
+def mcp_tool(call: ToolCall) -> tuple[str, str] | None:
+    """Server and name of the tool of an MCP server, where the agent says so in a place that a model cannot write.
 
-    That is its name, or what agents add in `_meta`; in `rawInput` it counts only if the title says the same.
+    That is its name, or what agents add in `_meta`, at its top or under a name of theirs. GitHub Copilot shows a call
+    as `SERVER-TOOL`, and then asks about `TOOL`. In `rawInput` it counts only if the title says the same.
     """
-    given = (call.name, *(member(value, "toolName") for value in call.meta.values()))
-    if named := next((name for name in given if isinstance(name, str) and name.startswith("mcp__")), None):
-        return named
+    if named := next(filter(None, map(_MCP_TOOL.fullmatch, _given_names(call))), None):
+        return named[1], named[2]
     invoked = _invoked(call.raw_input)
-    titles = [f"{server}/{name}" for server, name in invoked]
-    if len(invoked) == 1 and call.title.removeprefix("Tool: ") in titles:
-        return f"mcp__{invoked[0][0]}__{invoked[0][1]}"
-    return None
+    if len(invoked) == 1 and "/".join(invoked[0]) == call.title.removeprefix("Tool: "):
+        return invoked[0]
+    may_be_shown = call.title and call.kind == "other" and not commands(call.raw_input)
+    shown = re.fullmatch(rf"([\w.-]+)-{re.escape(call.title)}", call.fuller_title) if may_be_shown else None
+    return (shown[1], call.title) if shown else None
+
+
+def tool(call: ToolCall) -> str | None:
+    """`mcp_tool` as `mcp__server__tool`."""
+    found = mcp_tool(call)
+    return f"mcp__{found[0]}__{found[1]}" if found else None
 
 
 def claimed_tools(call: ToolCall) -> tuple[str, ...]:
     """Everything that may be the name of a tool, also where a model may have written it: for denying and asking."""
-    pairs = [f"mcp__{server}__{name}" for server, name in _invoked(call.raw_input)]
-    return tuple(dict.fromkeys(filter(None, (tool(call), call.name, call.title.removeprefix("Tool: "), *pairs))))
+    titles, pairs = (call.title.removeprefix("Tool: "), call.fuller_title), _invoked(call.raw_input)
+    invoked = (f"mcp__{server}__{name}" for server, name in pairs)
+    return tuple(dict.fromkeys(filter(None, (tool(call), *_given_names(call), *titles, *invoked))))
 
 
-def _invoked(raw_input: Any) -> list[tuple[str, str]]:
-    servers, tools = _strings(raw_input, SERVER_NAMES)[:9], _strings(raw_input, TOOL_NAMES)[:9]
+def title(call: ToolCall) -> str:
+    """The title to show: of a tool of another MCP server than ours, it always names server and tool."""
+    found = None if is_of_notebook(call) else mcp_tool(call)
+    if found is None:
+        return call.best_title
+    joined = (mark.join(found) for mark in "_.:/-")
+    says_no_more = ("", found[1], f"mcp__{'__'.join(found)}", *joined)
+    return " · ".join(found if call.best_title in says_no_more else (*found, call.best_title))
+
+
+def is_of_notebook(call: ToolCall) -> bool:
+    """Whether we ask it for a tool of the notebook's."""
+    return call.call_id.startswith(NOTEBOOK_PREFIX)
+
+
+def _given_names(call: ToolCall) -> list[str]:
+    """What the agent itself calls the tool: as one name, or as that of a server and its tool."""
+    places = [call.meta, *call.meta.values()]
+    pairs = (f"mcp__{server}__{name}" for place in places for server, name in _invoked(place))
+    return [call.name, *(name for place in places for name in _strings(place, TOOL_NAMES)), *pairs]
+
+
+def _invoked(raw: Any) -> list[tuple[str, str]]:
+    servers, tools = _strings(raw, SERVER_NAMES)[:9], _strings(raw, TOOL_NAMES)[:9]
     return [(server, name) for server in servers for name in tools]
 
 
@@ -254,7 +287,7 @@ def _is_strange(name: object, value: Any) -> bool:
     return bool(value) and not (name in HARMLESS_NAMES and isinstance(value, str | int | float))
 
 
-def _leaves(raw: Any, texts: frozenset[str]) -> Iterator[tuple[str, str]]:
+def leaves(raw: Any, texts: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
     """Strings with the names they stand under, except those in `texts`; at most one more than `MAX_MEMBERS`.
 
     Names that are paths themselves (as in `{"changes": {"/a": …}}`) count as strings.

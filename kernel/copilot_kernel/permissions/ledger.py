@@ -57,11 +57,15 @@ class Ledger:
 
 
 def subject_of(call: ToolCall) -> str:
-    """What the call is about: its commands, else its title and the paths that the title does not name."""
+    """What the call is about: its commands, else its title and the paths that the title does not name.
+
+    A tool of an MCP server is named, whatever it is given.
+    """
     given = inputs.read(call)
-    commands = "; ".join(f"$ {line}" for line in given.commands)
+    commands = () if inputs.mcp_tool(call) else given.commands
     paths = (path for path in given.paths if path not in call.best_title)
-    subject = commands or " · ".join(filter(None, (call.best_title or call.name or call.kind, *paths)))
+    names = (inputs.title(call) or call.name or call.kind, *paths)
+    subject = "; ".join(f"$ {line}" for line in commands) or " · ".join(filter(None, names))
     return subject if len(subject) <= MAX_SUBJECT else f"{subject[: MAX_SUBJECT - 1]}…"
 
 

@@ -20,6 +20,7 @@ from .grants import BYPASS, Grant, grant, is_trusted
 from .patterns import host_of
 from .programs import starts_programs
 from .question import Question
+from .remote import added_hosts
 from .request import CHANGING, PolicyContext, PolicyRequest, contradiction, paths
 from .rulebook import NAME_OF, Rule, Rules, parse
 
@@ -28,6 +29,8 @@ __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "pa
 ALLOWED_BY_MODE = "The mode {} allows it in the project."
 NO_ALLOW_ONCE = "But the agent does not offer to allow it only once."
 PLAN = "plan"
+REMOTE = "Whoever sees the text then loads something from {}, and what its address says goes there."
+NO_TOOL = "The call does not name the server that does it."
 # Characters of a command for which a rule is worth saving.
 MAX_SUGGESTED = 1_000
 # Tools that no rule and no mode allows.
@@ -95,7 +98,7 @@ def _find(request: PolicyRequest) -> Decision:
         return Decision("ask", None, "rule", f"{reason} What a rule denies or asks about may hide in it.")
     if mode == BYPASS:
         return Decision("allow", None, "mode", f"The mode {BYPASS} allows everything.")
-    if is_confined:
+    if is_confined and not added_hosts(request):
         return Decision("allow", None, "mode", f"The mode {SANDBOXED} allows it: it is done in the sandbox.")
     return _granted(request)
 
@@ -115,7 +118,8 @@ def _is_of_own_processes(request: PolicyRequest) -> bool:
 def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[str]:
     """Where everything is allowed: what a rule that denies or asks could not look into."""
     kind, given = request.call.kind, request.given
-    commands, paths, hosts = (any(getattr(rule, part) for rule in limits) for part in ("command", "path", "domain"))
+    parts = ("command", "path", "domain", "server")
+    commands, paths, hosts, servers = (any(getattr(rule, part) for rule in limits) for part in parts)
     if commands or paths or hosts:
         yield from (line.unclear for line in request.lines if line.unclear)
     if commands or paths:
@@ -128,6 +132,7 @@ def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[s
         (bool(limits) and given.is_too_large, "The input is too large to check."),
         (commands and given.commands and given.unknown_member, f"`{given.unknown_member}` stands beside the command."),
         ((commands or paths) and kind == "execute" and not given.commands, "The call does not name its command."),
+        (servers and kind in ("other", "execute") and not (given.commands or given.tool), NO_TOOL),
         (paths and named_files and not given.paths, "The call does not name its files."),
         (paths and kind == "move" and not request.has_two_ends, "The call does not say where the file goes."),
         (hosts and kind == "fetch" and not given.urls, "The call does not name its address."),
@@ -143,6 +148,8 @@ def decider(decision: Decision, mode: str) -> str:
 
 
 def _granted(request: PolicyRequest) -> Decision:
+    if hosts := added_hosts(request):
+        return Decision("ask", None, "mode", REMOTE.format(", ".join(hosts)))
     if reason := contradiction(request):
         return Decision("ask", None, "mode", reason)
     found = _grant(request)

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Literal
 
 from ..config import PERMISSION_MODES, AllowList, Settings, allow_lists
-from ..conversation.model import ToolCall
 from ..errors import UsageError
 from .commands import CommandPattern, compile_command
 from .patterns import Domain, Glob, compile_domain, compile_glob
@@ -67,12 +66,6 @@ class Rule:
             return False
         start = f"mcp__{self.server}__"
         return name == start + self.server_tool if self.server_tool else name.startswith(start)
-
-    def covers_titles(self, earlier: ToolCall | None, call: ToolCall) -> bool:
-        """GitHub Copilot first shows a call as `SERVER-TOOL`, and then asks about `TOOL`."""
-        first, tool = (earlier or call).title, (earlier or call).title.removeprefix(f"{self.server}-")
-        is_named = self.tool == "mcp" and earlier is not None and tool not in ("", first)
-        return is_named and call.title in (tool, first) and self.server_tool in (None, tool)
 
     @property
     def warning(self) -> str | None:

@@ -20,7 +20,6 @@ from ..conversation.model import ToolCall
 from ..permissions import inputs
 from . import raw
 from .diff import MAX_SHOWN_LINES, Change, between, compared, counted, parse_unified
-from .subject import is_of_notebook
 from .tool_call import output_of, shown_path
 
 What = Literal["new", "changed", "deleted", "moved"]
@@ -128,7 +127,7 @@ def changes_of(
     `text_of` returns the text of a file as it is now; None if it is not known.
     """
     files, budget = dict[str, _File](), _Budget()
-    others = [call for call in calls if not is_of_notebook(call)]
+    others = [call for call in calls if not inputs.is_of_notebook(call)]
     for call in filter(_is_done, others):
         for path, edit in _edits(call):
             files.setdefault(posixpath.join(cwd, path), _File(budget)).add(edit)

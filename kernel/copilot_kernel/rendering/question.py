@@ -11,6 +11,7 @@ from dataclasses import replace
 from textwrap import indent
 
 from ..conversation.model import ToolCall
+from ..permissions import inputs
 from ..permissions.question import Question
 from .diff import Change, amount, change_html, folded_lines, named_change, remarks, unified
 from .highlight import exposed_code
@@ -130,10 +131,9 @@ def question_text(question: Question, root: str = "") -> str:
 def headline(question: Question, root: str = "") -> str:
     """The question and what it is about on one line, such as `Run this command? ls -l`."""
     about = subject(question, root)
-    head, _ = _head(question, about, root)
-    gist = allowed_by(question, root)
-    is_said = gist in head or (about.is_titled_by_tool and gist == visible_line(about.title))
-    return visible_line(head if is_said else f"{head} {gist}")
+    head, title = _head(question, about, root)
+    gist = title if about.mcp_tool else allowed_by(question, root)
+    return visible_line(head if gist in head else f"{head} {gist}")
 
 
 def allowed_by(question: Question, root: str = "") -> str:
@@ -143,7 +143,8 @@ def allowed_by(question: Question, root: str = "") -> str:
     """
     about = subject(question, root)
     files = () if about.is_of_notebook else tuple(_short(place, root) for place, _ in about.changes)
-    line = visible_line("; ".join(about.commands) or ", ".join(files) or about.title)
+    gist = "; ".join(about.commands) or ", ".join(files) or about.title
+    line = visible_line(inputs.title(question.call) if about.mcp_tool else gist)
     return line if len(line) <= 2 * _HALF_LINE else f"{line[:_HALF_LINE]} … {line[-_HALF_LINE:]}"
 
 
@@ -180,6 +181,10 @@ def _head(question: Question, about: Subject, root: str) -> tuple[str, str]:
 def _head_of_call(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
     if about.is_of_notebook:
         return f"{about.title}?", ""
+    if about.mcp_tool:
+        server, tool = about.mcp_tool
+        is_said = about.is_evident or about.is_titled_by_tool
+        return f"Use the tool {tool} of “{server}”?", "" if is_said else about.title
     if call.kind == "think" and any(name == "Questions" for name, _ in about.rest):
         return "The agent has questions:", about.title
     if len(about.commands) > 1:
@@ -192,15 +197,12 @@ def _head_of_call(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
     if call.kind == "delete" and about.paths and not about.is_evident:
         head = f"Delete {_short(about.paths[0], root) if len(about.paths) == 1 else f'{len(about.paths)} files'}?"
         return head, "" if about.title in head else about.title
-    if about.mcp_tool:
-        server, tool = about.mcp_tool
-        is_said = about.is_evident or about.is_titled_by_tool
-        return f"Use the tool {tool} of “{server}”?", "" if is_said else about.title
     return _HEADS.get(call.kind, f"Allow this ({call.kind})?"), "" if about.is_evident else about.title
 
 
 def _is_about_a_file(call: ToolCall, about: Subject) -> bool:
-    return call.kind == "edit" and len(about.changes) == 1 and not (about.commands or about.is_of_notebook)
+    is_other = about.commands or about.is_of_notebook or about.mcp_tool
+    return call.kind == "edit" and len(about.changes) == 1 and not is_other
 
 
 def _verb(change: Change) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from ..acp.lenient import as_str
 from ..acp.messages import Diff, TerminalContent, TextBlock, ToolContent
 from ..conversation.model import ToolCall
 from ..permissions import inputs
@@ -21,9 +22,6 @@ from .diff import Change, between, between_cells, parse_unified
 
 _HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/(?=.))?([^\t\n]+)", re.MULTILINE)
 _FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
-_MARKS = "_.:/-"
-"""What stands between the names of a server and its tool."""
-_MCP_TOOL = re.compile(r"mcp__(.+?)__(.+)")
 _OUTSIDE = "outside the project"
 _SHELL = r"\b(?:(?:ba|da|k|z)?sh|python[\d.]*|node|perl|ruby)\b"
 _REMARKS = (
@@ -63,7 +61,8 @@ class Subject:
     """The parts of a question; texts as the agent sent them, hidden characters included.
 
     A command runs in `folder`, `code` in the notebook's kernel; `paths` are all that are named, except those that
-    head a change; `rest` holds name and text of everything else. `mcp_tool`: server and tool, where both are known.
+    head a change; `rest` holds name and text of everything else. `mcp_tool`: server and tool, where both are known;
+    `is_titled_by_tool`: the title says nothing else.
     """
 
     title: str
@@ -75,16 +74,12 @@ class Subject:
     rest: tuple[tuple[str, str], ...]
     is_of_notebook: bool
     mcp_tool: tuple[str, str] | None
+    is_titled_by_tool: bool
 
     @property
     def is_evident(self) -> bool:
         """What the agent runs or changes is there, whatever it calls it."""
         return bool(self.commands or self.changes) and not self.is_of_notebook
-
-    @property
-    def is_titled_by_tool(self) -> bool:
-        """The title says nothing but the names of the server and the tool."""
-        return self.mcp_tool is not None and is_titled_by(self.mcp_tool, self.title)
 
     @property
     def texts(self) -> Iterator[str]:
@@ -103,7 +98,8 @@ def subject(question: Question, root: str) -> Subject:
     folder = question.folder or named
     commands, paths = inputs.commands(call.raw_input), inputs.paths(call)
     theirs = parse_unified(raw.unified_diff(call.raw_input))
-    is_ours = is_of_notebook(call)
+    is_ours = inputs.is_of_notebook(call)
+    tool = None if is_ours else inputs.mcp_tool(call)
     return Subject(
         title=call.best_title or call.name or "no title",
         commands=commands,
@@ -117,7 +113,8 @@ def subject(question: Question, root: str) -> Subject:
         paths=() if is_ours else tuple(locate(path, folder, root) for path in _other_paths(call, theirs, paths)),
         rest=tuple(_rest(call, theirs)),
         is_of_notebook=is_ours,
-        mcp_tool=None if is_ours else mcp_tool(call),
+        mcp_tool=tool,
+        is_titled_by_tool=tool is not None and inputs.title(call) == " · ".join(tool),
     )
 
 
@@ -127,31 +124,12 @@ def remarks_on(commands: Iterable[str]) -> list[str]:
     return [words for pattern, words in _REMARKS if any(map(pattern.search, views))]
 
 
-def is_of_notebook(call: ToolCall) -> bool:
-    """Whether we ask it for a tool of the notebook's; no id of the agent's begins so (`chat/calls.py`)."""
-    return call.call_id.startswith("copilot-kernel-notebook-")
-
-
-def is_titled_by(mcp_tool: tuple[str, str], title: str) -> bool:
-    """Whether `title` says nothing but the names of the server and the tool."""
-    server, tool = mcp_tool
-    return title in (tool, f"mcp__{server}__{tool}", *(f"{server}{mark}{tool}" for mark in _MARKS))
-
-
-def mcp_tool(call: ToolCall) -> tuple[str, str] | None:
-    """Server and tool: `mcp__lab__echo`, or `lab-echo` and later only `echo`, as GitHub Copilot names them."""
-    if named := _MCP_TOOL.fullmatch(inputs.tool(call) or ""):
-        return named[1], named[2]
-    server = re.fullmatch(rf"([\w.-]+)[{_MARKS}]{re.escape(call.title)}", call.fuller_title) if call.title else None
-    return (server[1], call.title) if server and call.kind == "other" else None
-
-
 def change_of(call: ToolCall, diff: Diff, most: int = sys.maxsize) -> Change:
     """The change of a diff of the call; the agent's own unified diff if that says the same and knows better where.
 
     `most` is that of `between`.
     """
-    if is_of_notebook(call):
+    if inputs.is_of_notebook(call):
         return between_cells(diff.old_text, diff.new_text)
     change = between(diff.old_text, diff.new_text, call.excerpts.get(diff), most)
     sources = (call.raw_input,) if change.is_numbered else (call.raw_input, call.raw_output)
@@ -226,9 +204,9 @@ def _rest(call: ToolCall, theirs: Change | None) -> Iterator[tuple[str, str]]:
         yield "Also called", call.title
     if theirs is None and (unreadable := raw.unified_diff(call.raw_input)):
         yield "Change", unreadable
-    is_ours = is_of_notebook(call)
+    is_ours = inputs.is_of_notebook(call)
     texts = (part.text for part in call.content if isinstance(part, TextBlock) and not (is_ours and _code(part)))
-    if message := "\n".join(text for text in texts if text.strip()):
+    if message := "\n".join(text for text in (as_str(call.meta.get("question")), *texts) if text.strip()):
         yield ("Content" if is_ours else "The agent says"), message
     if output := "\n".join(part.output for part in call.content if isinstance(part, TerminalContent) and part.output):
         yield "Terminal output", output

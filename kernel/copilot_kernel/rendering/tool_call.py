@@ -42,7 +42,7 @@ from .markup import (
 )
 from .output import SHORT, output_end, output_html, output_text
 from .plain import unbroken, visible_line, visible_text
-from .subject import change_of, is_of_notebook, is_titled_by, mcp_tool, unfenced
+from .subject import change_of, unfenced
 
 _LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "fetched {} page{}"}
 """Kinds whose output is for the agent, and how several are counted."""
@@ -111,14 +111,13 @@ class _CallView:
 
     def __init__(self, call: ToolCall, cwd: str) -> None:
         self.call, self.cwd = call, cwd
-        output, title, commands = output_of(call), unbroken(call.best_title), inputs.commands(call.raw_input)
+        output, title, commands = output_of(call), unbroken(inputs.title(call)), inputs.commands(call.raw_input)
         self.exit_code = raw.exit_code(call, output)
         self.output = output if self.exit_code is None else raw.without_exit_line(output)
-        tool = mcp_tool(call)
-        title = " · ".join(tool) if tool and is_titled_by(tool, title) else title
         self.title = _with_shown_paths(title, cwd) or unbroken(call.name) or unbroken(call.kind) or "tool call"
-        # The only command, if it is one line: it stands in the place of the title.
-        self.command = commands[0] if len(commands) == 1 and _is_line(commands[0]) else ""
+        # The only command, if it is one line: it stands in the place of the title, unless that names an MCP server.
+        is_command = len(commands) == 1 and _is_line(commands[0]) and not inputs.mcp_tool(call)
+        self.command = commands[0] if is_command else ""
         # The title says nothing beside it.
         self.title_is_command = bool(self.command) and (self.command in title or title in (call.name, call.kind, ""))
         self.commands = () if self.command else commands
@@ -126,7 +125,7 @@ class _CallView:
         # Of the title, with paths as they are shown.
         self.words = [shown_path(word, cwd) for word in _WORDS.findall(call.best_title)]
         # The title names the only file or cell that changes: its counts stand beside it.
-        self.is_ours = is_of_notebook(call)
+        self.is_ours = inputs.is_of_notebook(call)
         is_named = self.is_ours or any(path in self.words for path, _ in self.changes)
         self.names_change = len(self.changes) == 1 and is_named
         is_for_notebook = call.best_title.startswith(_NOTEBOOK_TOOLS)
@@ -149,7 +148,7 @@ class _CallView:
 
     def unnamed_places(self) -> Iterator[Location]:
         """Places that neither the title nor the changes name; not the notebook in which this is shown."""
-        if is_of_notebook(self.call):
+        if inputs.is_of_notebook(self.call):
             return
         known = {location.path: location for location in self.call.locations}
         named_paths = {self.cwd, *(diff.path for diff in _diffs(self.call))}
@@ -365,7 +364,7 @@ def _input(call: ToolCall) -> str:
     """What else the tool was given, unless the title, the content or the changes say it already."""
     texts = [part.text for part in call.content if isinstance(part, TextBlock)]
     left = raw.rest(call.raw_input, {call.title, call.best_title, *texts})
-    return "" if not left or _diffs(call) or is_of_notebook(call) else raw.as_json(left)
+    return "" if not left or _diffs(call) or inputs.is_of_notebook(call) else raw.as_json(left)
 
 
 def _arguments(raw_input: Any) -> str:
