@@ -16,6 +16,7 @@ LEAK = (
     "GET https://me:hunter2@proxy.example/v1 with Authorization: Bearer opaque-bearer-value, "
     "ghp_0123456789abcdefghij and value-of-a-variable"
 )
+PEM = f"-----BEGIN RSA PRIVATE KEY-----\nDEK-Info: AES,00\n\n{'aB+/09' * 20}=\n-----END RSA PRIVATE KEY-----"
 SECRETS = ("hunter2", "opaque-bearer-value", "ghp_0123456789abcdefghij", "value-of-a-variable")
 
 
@@ -61,6 +62,8 @@ def test_no_form_of_an_agents_error_shows_a_secret(make):
         "tokenizer: failed to load",
         "credentials: not found",
         "Missing api_key: set OPENAI_API_KEY",
+        "OLDPWD=/home/me PWD=/home/me/project; pwd: no such command",
+        "f(sig=inspect.signature(g)) -> sig=0.95",
     ],
 )
 def test_what_is_no_secret_stays(text):
@@ -89,6 +92,13 @@ def test_the_working_directory_is_no_password():
         ("MY_TOKEN_2=abc", f"MY_TOKEN_2={HIDDEN}"),
         ("client_secret_key: A1", f"client_secret_key: {HIDDEN}"),
         ("Authorization: Digest abcdef", f"Authorization: Digest {HIDDEN}"),
+        (f"key:\n{PEM}\nand", f"key:\n{HIDDEN}\nand"),
+        (repr({"secret": PEM}), "{'secret': '•••'}"),
+        (f"see '{PEM[:90]}' # cut", f"see '{HIDDEN}# cut"),
+        (f"https://x.example/c?sv=1&sig={'aB%2F' * 9}%3D&se=2", f"https://x.example/c?sv=1&sig={HIDDEN}&se=2"),
+        ("AccountName=a;AccountKey=aB+/==;End=x", f"AccountName=a;AccountKey={HIDDEN};End=x"),
+        ("Server=h;Uid=me;Pwd=hunter/2;Db=x", f"Server=h;Uid=me;Pwd={HIDDEN};Db=x"),
+        ('DB_PWD="/hunter2"', f'DB_PWD="{HIDDEN}"'),
         ("the value is opaque-header-value.", f"the value is {HIDDEN}."),
         ("the value is opaque-header-value-and-more.", f"the value is {HIDDEN}."),
     ],
@@ -108,8 +118,8 @@ def test_an_mcp_server_s_variables_and_headers_lose_their_values(given, kept):
 
 
 def test_a_member_with_the_name_of_a_secret_loses_its_text():
-    given = {"apiKey": "abc", "nested": [{"password": "x", "tokens": 5}], "note": "abc"}
-    kept = {"apiKey": HIDDEN, "nested": [{"password": HIDDEN, "tokens": 5}], "note": "abc"}
+    given = {"apiKey": "abc", "AccountKey": "abc", "nested": [{"password": "x", "tokens": 5}], "note": "abc"}
+    kept = {"apiKey": HIDDEN, "AccountKey": HIDDEN, "nested": [{"password": HIDDEN, "tokens": 5}], "note": "abc"}
     assert redactor({}).json(given) == kept
 
 
@@ -121,6 +131,9 @@ def test_data_nested_beyond_measure_does_not_raise():
     assert render_failure(error)["text/plain"].startswith("✗ no\nTechnical details:\nm: error 1")
 
 
-@pytest.mark.parametrize("unit", ["a", "token", "eyJ-", "a:", "://a:", "token=", "bearer ", " ", "-"])
+@pytest.mark.parametrize(
+    "unit",
+    ["a", "token", "eyJ-", "a:", "://a:", "token=", "bearer ", " ", "-", "pwd", "sig=", "-----BEGIN A-----"],
+)
 def test_the_time_grows_with_the_length_alone(unit):
     assert is_linear(lambda size: redactor({}).text(unit * (size // len(unit))), 10_000)

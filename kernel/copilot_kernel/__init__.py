@@ -4,7 +4,7 @@ __version__ = "0.1.0.dev0"
 
 
 def _jupyter_server_extension_points() -> list[dict[str, object]]:
-    """The server extension; none where the packages of the extra `[server]` are not installed.
+    """The server extension; none where the packages of the extra `[server]` are not installed, which is no fault.
 
     By name: the rest of the package imports this module, and nothing with it.
     """
@@ -14,7 +14,7 @@ def _jupyter_server_extension_points() -> list[dict[str, object]]:
     try:
         import_module("copilot_kernel.server").require_dependencies()
     except import_module("copilot_kernel.errors").UsageError as error:
-        getLogger("ServerApp").warning("%s %s", error, error.hint)
+        getLogger("ServerApp").debug("%s %s", error, error.hint)
         return []
     app = import_module("copilot_kernel.server.app")
     return [{"module": app.__name__, "app": app.CopilotApp}]

@@ -1,7 +1,8 @@
 """Remove secrets from text that is shown, logged or stored, and from the environment of commands.
 
 A secret is recognized by its value (environment variables with the name of a secret, `register`ed values), by its form
-(tokens of known services, passwords in URLs) or by the name in front of it.
+(tokens of known services, PEM blocks, passwords in URLs) or by the name in front of it. Others pass: nothing may rely
+on this.
 """
 
 from __future__ import annotations
@@ -19,18 +20,23 @@ TOO_DEEP = "(nested too deeply to be shown)"
 
 _NAMES = re.compile(
     r"(?:^|[_-])(?:token|pat|pass|pwd|authorization|cookie|bearer)(?:$|[_-])"
-    r"|secret|credential|passw(?:or)?d|passphrase|(?:api|access|private|client|session)[_-]?key",
+    r"|secret|credential|passw(?:or)?d|passphrase|(?:api|access|account|private|client|session)[_-]?key",
     re.IGNORECASE,
 )
+# Quotes and escapes are in PEM blocks where they are printed as Python or JSON; the end may have been cut off.
+_IN_PEM = r"[\w+/=:,.\\\s\"'-]"
 # A plain word after `Bearer` is not a token, as in "Bearer authentication required".
 _FORMS = re.compile(
-    r"\b(?:gh[pousr]_|github_pat_|sk-|xox[abps]-|glpat-|hf_|AKIA|AIza|eyJ[\w-]{8,400}\.)[\w.-]{10,}"
+    rf"-----BEGIN [A-Z0-9 ]+-----{_IN_PEM}*?(?:-----END [A-Z0-9 ]+-----|(?!{_IN_PEM}))"
+    r"|(?i:(?<=\bsig=))[\w%+/=-]{20,}"
+    r"|\b(?:gh[pousr]_|github_pat_|sk-|xox[abps]-|glpat-|hf_|AKIA|AIza|eyJ[\w-]{8,400}\.)[\w.-]{10,}"
     r"|(?<=://)[^/\s:@]*:[^/\s]+(?=@)"
     r"|(?i:(?<=bearer )|(?<=basic )|(?<=token ))(?![A-Za-z]?[a-z]++\.?(?![\w.~+/=-]))[\w.~+/=-]{8,}"
 )
-# A lower-case word after a colon and a space is not a value, as in "Invalid token: expired".
+# A lower-case word after a colon and a space is not a value, as in "Invalid token: expired". `PWD=/…` is the folder.
 _ASSIGNED = re.compile(
-    r"(?i)((?<![\w-])(?=[\w-]*?(?:token|password|passwd|secret|api[_-]?key|authorization|credential))"
+    r"(?i)((?<![\w-])(?!pwd[\"']?\s*[=:]\s*[\"']?/)"
+    r"(?=[\w-]*?(?:token|password|passwd|(?<![a-z])pwd(?![a-z])|secret|(?:api|account)[_-]?key|authorization|credential))"
     r"(?![\w-]*tokens[\"']?\s*[=:])[\w-]++[\"']?\s*+[=:]\s*+[\"']?"
     r"(?:(?:bearer|basic|token|digest|apikey|negotiate)\s+)?)"
     r"(?!(?<=[^\"']: )(?<!authorization: )(?-i:[a-z]++)[.!?:)]*(?:[\s\"',;&]|\Z))([^\s\"',;&]+)"
@@ -63,7 +69,7 @@ class Redactor:
         """`text` with each secret replaced by `HIDDEN`."""
         for value in self.values:
             text = text.replace(value, HIDDEN)
-        return _FORMS.sub(HIDDEN, _ASSIGNED.sub(rf"\1{HIDDEN}", text))
+        return _ASSIGNED.sub(rf"\1{HIDDEN}", _FORMS.sub(HIDDEN, text))
 
     def json(self, value: Any) -> Any:
         """The same for a JSON value, where member names reveal more secrets. Never raises."""

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -110,6 +111,7 @@ def with_settings(**more: Any) -> AgentSpec:
     "make",
     [
         lambda: replace(SPEC, launch=Launch((*SPEC.launch.argv, "--deny-tool=shell(rm:*)"))),
+        lambda: replace(SPEC, launch=replace(SPEC.launch, is_copilot=True)),
         lambda: replace(SPEC, environ={"PATH": "/bin", "VIRTUAL_ENV": "/venv"}),
         lambda: replace(SPEC, offers=frozenset({"elicitation"})),
         lambda: replace(SPEC, servers=(McpServer("files", "stdio", "serve"),)),
@@ -117,12 +119,31 @@ def with_settings(**more: Any) -> AgentSpec:
         lambda: with_settings(fs=True),
         lambda: with_settings(terminal=True),
         lambda: with_settings(sandbox="required"),
-        lambda: with_settings(sandbox_write=("/data",)),
         lambda: with_settings(answer_form="flat"),
     ],
 )
 def test_whoever_would_start_another_agent_has_another_key(make: Callable[[], AgentSpec]) -> None:
     assert make().digest != SPEC.digest
+
+
+def test_a_sandbox_that_would_be_made_otherwise_is_another_one() -> None:
+    made: tuple[dict[str, Any], ...] = ({}, {"sandbox_write": ("/data",)}, {"state": "/data"}, {"absent": ("/a",)})
+    assert len({with_settings(sandbox="on", **each).digest for each in made}) == len(made)
+
+
+def test_the_folder_itself_is_in_the_key_and_not_its_name(tmp_path: Path) -> None:
+    one, other, link = (tmp_path / name for name in ("one", "other", "link"))
+
+    def digest(folder: Path) -> str:
+        return with_settings(cwd=str(folder)).digest
+
+    one.mkdir()
+    link.symlink_to(one)
+    first = digest(link)
+    assert first == digest(one)
+    one.rename(other)
+    one.mkdir()
+    assert len({first, digest(one), digest(other)}) == 3
 
 
 def test_rules_and_modes_of_a_kernel_are_not_in_the_key() -> None:

@@ -44,6 +44,9 @@ def test_a_code_block_of_an_answer_is_copied_and_inserted_below(
     assert notebook.page.evaluate(SOURCES) == list(cells)
     notebook.save()
     assert "copilot-code-tools" not in path.read_text()
+    notebook.page.reload()
+    expect(notebook.output(1).locator("pre", has_text="x = 1")).to_be_visible()
+    expect(tools).to_have_count(0)
 
 
 @BOTH

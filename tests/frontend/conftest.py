@@ -7,8 +7,11 @@ from contextlib import contextmanager
 
 import pytest
 
+from ..chat.conftest import demo, opened, project, settings, time
 from ..widgets.connected import connected
 from .asked import Models, guard
+
+__all__ = ["demo", "opened", "project", "settings", "time"]
 
 
 @pytest.fixture

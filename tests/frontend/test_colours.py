@@ -5,21 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from threading import Event, Thread
+from unittest.mock import Mock
 
 import pytest
-from copilot_kernel.acp.messages import Diff
+from copilot_kernel.acp.messages import Diff, TextBlock
+from copilot_kernel.chat import Chat
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.frontend import lexers
+from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.frontend.batch import Batch
+from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.slots import Slot
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering import highlight
 from copilot_kernel.rendering.question import languages_in
+from copilot_kernel.server.chat.broadcaster import Broadcaster
 from copilot_kernel.server.chat.html import HtmlBatcher
 from copilot_kernel.server.chat.wire import EntryHtml
 from msgspec.structs import replace
 
+from ..chat.conftest import Open
 from ..limits import LIMIT
+from .asked import Models
 from .recording import RecordingCell, call
 
 pytestmark = pytest.mark.anyio
@@ -79,6 +86,42 @@ async def test_the_chat_page_draws_it_once_the_lexer_is_there(load: Callable[[],
 def test_a_batch_run_begins_to_load_it_when_the_call_begins(threads: dict[str, Thread]) -> None:
     Batch(RecordingCell(live=False)).put(replace(edit("a.toml"), status="in_progress"))  # type: ignore[arg-type]
     assert list(threads) == ["toml"]
+
+
+Shown = tuple[Display | Broadcaster, Callable[[], list[str]]]
+"""A view, and the questions that stand there."""
+
+
+def in_cell(chat: Chat) -> Shown:
+    cell = RecordingCell()
+    view = Display(cell, Asking(cell, chat.agent.cwd), cwd=chat.agent.cwd)  # type: ignore[arg-type]
+    return view, lambda: [words for words in cell.plain if "Why you are asked" in words]
+
+
+def in_page(chat: Chat) -> Shown:
+    view = Broadcaster(lambda: chat.conversation, str, chat.agent.cwd, LIMIT)  # type: ignore[arg-type]
+    return view, lambda: [request.title for request in view.approvals.requests]
+
+
+@pytest.mark.parametrize("shown", [in_cell, in_page])
+async def test_questions_that_come_together_stand_in_the_order_of_arrival(
+    opened: Open, load: Callable[[], None], models: Models, shown: Callable[[Chat], Shown]
+) -> None:
+    """The first alone waits for its lexer."""
+    async with opened() as chat, asyncio.timeout(LIMIT), asyncio.TaskGroup() as tasks:
+        view, questions = shown(chat)
+        view.ask = asked = Mock(wraps=view.ask)  # type: ignore[method-assign]
+        prompt = TextBlock("demo: together create a.py x ;; ask Second ;; ask Third")
+        tasks.create_task(chat.ask([prompt], view))
+        while asked.call_count < 3:
+            await asyncio.sleep(0)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        load()
+        while len(found := questions()) < 3:
+            await asyncio.sleep(0)
+        chat.cancel()
+    assert [name in each for name, each in zip(("a.py", "Second", "Third"), found, strict=True)] == [True] * 3
 
 
 @pytest.mark.parametrize(("asked", "languages"), [

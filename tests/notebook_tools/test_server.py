@@ -88,10 +88,13 @@ async def post(endpoint: Endpoint, body: Any = CALL, **headers: str) -> httpx2.R
         return await client.post(endpoint.url, content=content, headers={k: v for k, v in given.items() if v})
 
 
+async def connected(endpoint: Endpoint) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    return await asyncio.open_connection("127.0.0.1", int(endpoint.url.split(":")[2].partition("/")[0]))
+
+
 async def raw(endpoint: Endpoint, data: bytes, *, ends: bool = False) -> bytes:
     """What comes back, until the server closes the connection; with `ends`, nothing follows the data."""
-    port = int(endpoint.url.split(":")[2].partition("/")[0])
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    reader, writer = await connected(endpoint)
     writer.write(data)
     if ends:
         writer.write_eof()
@@ -338,14 +341,31 @@ async def test_silence_is_bounded(endpoint: Endpoint, monkeypatch: pytest.Monkey
 
 async def test_connections_are_bounded_and_free_again(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 2)
-    port = int(endpoint.url.split(":")[2].partition("/")[0])
-    held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
-    assert (await raw(endpoint, b"")).startswith(b"HTTP/1.1 503 ")
+    body = json.dumps(message("ping")).encode()
+    held = [await connected(endpoint) for _ in range(2)]
+    for reader, writer in held:
+        writer.write(head(endpoint, f"Content-Length: {len(body)}") + body)
+        await reader.readline()
+    assert (await post(endpoint)).status_code == 503
     for _, writer in held:
         writer.close()
         await writer.wait_closed()
-    while await raw(endpoint, b"", ends=True):  # until it has heard of that
+    while (await post(endpoint)).status_code == 503:  # until it has heard of that
         pass
+
+
+async def test_who_sends_no_token_keeps_nobody_out(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MAX_CONNECTIONS", "MAX_STRANGERS"):
+        monkeypatch.setattr(server, name, 2, raising=False)
+    refused = await connected(endpoint)
+    refused[1].write(b"GET / HTTP/1.1\r\n\r\n")
+    assert b"403" in await refused[0].readline()
+    held = [refused, *[await connected(endpoint) for _ in range(4)]]
+    assert (await post(endpoint)).status_code == 200
+    assert [(await reader.read())[-4:] for reader, _ in held[:3]] == [b"\r\n\r\n", b"", b""]
+    assert not held[-1][0].at_eof()
+    for _, writer in held:
+        writer.close()
 
 
 async def test_one_connection_carries_many_requests(endpoint: Endpoint) -> None:

@@ -254,6 +254,7 @@ MUST_ASK = [
     Row(run("cd src && echo x > y"), "where it writes is not clear", allow="Bash(cd src); Bash(echo *); Edit(./y)"),
     *FILES,
     *rows(
+        *((edit(path), "a server runs it") for path in (".github/workflows/ci.yml", ".gitlab-ci.yml", "Jenkinsfile")),
         *((edit(path), "it steers agents") for path in (".github/hooks/a.json", "AGENTS.md", "sub/CLAUDE.md")),
         (move("x", ".github"), "what is in it may steer agents"),
         (view(".config/gh/hosts.yml"), "it may hold secrets"),

@@ -76,6 +76,7 @@ curl -sSo x y ¦ curl -O y ¦ curl -sO y ¦ curl --output x ¦ curl --remote-nam
 wget -qO- y ¦ wget --output-document=x y ¦ wget --use-askpass=x y ¦ wget -e x y ¦ wget --execute x
 cp src/* out ¦ mv src/* out ¦ mv src/*.py . ¦ tee *.md ¦ cp -b -S d x AGENTS.m ¦ mv --suffix=d x y
 ln src/* out ¦ git send-email x ¦ git daemon ¦ git credential fill ¦ git fetch ext::x ¦ git help --web x
+git credential-store get
 rg -z x ¦ printf -v 'x[$(y)]' a ¦ make SHELL=x ¦ make -f x ¦ tree -o x ¦ cp -r data/. . ¦ cp -a x y ¦ cp -R x y
 cp --recursive x y ¦ cp -rT x y ¦ cp -vr x y ¦ tar -xf a.tar -C data ¦ tar xf a.tar ¦ tar -f a.tar -x
 tar --extract -f a ¦ tar --get --file=a ¦ tar -zxvf a.tgz ¦ git clone https://x.example/y sub

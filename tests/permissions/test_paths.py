@@ -24,7 +24,7 @@ id_ed25519 app/credentials.json .config/gh/hosts.yml .config/github-copilot/apps
 .gdbinit app/.husky/pre-commit sitecustomize.py usercustomize.py
 """,
     "": """
-.gitignore .github/workflows/ci.yml git/config environment.yml main.py .env.example app/.env.sample .env.template
+.gitignore workflows/ci.yml git/config environment.yml main.py .env.example app/.env.sample .env.template
 .environment .cache/huggingface/hub/a.json id_ed25519.pub .github/dependabot.yml Makefile README.md docs/agents/a.md
 src/hooks/a.ts bin/tool .venv/lib/python3/site-packages/a.py config/app.json head/a.py src/HEAD.md conftest.py config
 objects/a cargo/config.toml
@@ -39,6 +39,7 @@ AGENTS.md sub/Claude.md GEMINI.md .github/copilot-instructions.md .github/agents
 """,
     RUN: """
 .config/anything .local/bin/ls .cargo/config.toml .yarnrc.yml .githooks/pre-commit
+.github/workflows/ci.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile
 lefthook.yml .mise.toml mise.toml .Rprofile ipython_config.py .zed/a .pdbrc HEAD sub/Head evil/head
 """,
 }

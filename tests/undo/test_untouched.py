@@ -12,6 +12,7 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.notebook.live import OpenDocuments
 from copilot_kernel.undo import history, shadow
 from copilot_kernel.undo.record import LATE
+from copilot_kernel.undo.tree import FileState, Tree, digest_of
 
 from .project import FILES, Agent, commit, files_in, git, make, remove, restore
 
@@ -206,6 +207,17 @@ async def test_nothing_leads_out_of_the_folder(root, agent, tmp_path):
     (outside / "c.py").write_text("edited")
     assert agent.undo.restore(plan, plan.certain).done == ()
     assert (outside / "c.py").read_text() == "edited"
+
+
+@pytest.mark.parametrize("path", ["../c.py", "src/../../c.py", "{outside}/c.py", ".."])
+def test_no_path_leads_out_of_the_folder(root, tmp_path, path):
+    (tmp_path / "c.py").write_text("outside")
+    made, found = FileState("file", 0o644, digest_of(b"x")), FileState("file", 0o644, digest_of(b"outside"))
+    below = Tree(str(root))
+    for act in (below.observe, lambda place: below.replace(place, found, made, b"x")):
+        with pytest.raises(PermissionError):
+            act(path.format(outside=tmp_path))
+    assert (tmp_path / "c.py").read_text() == "outside"
 
 
 @pytest.mark.parametrize("folders", ["bin:.:", "{root}/bin:", "{root}/new/../bin:", "{linked}:"])

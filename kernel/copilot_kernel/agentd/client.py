@@ -17,6 +17,7 @@ from typing import Any
 import anyio
 from anyio import to_thread
 from anyio.abc import SocketAttribute, SocketStream
+from msgspec import structs
 
 from ..acp.lenient import as_dict, as_str, load
 from ..acp.tcp import TcpTransport
@@ -126,10 +127,8 @@ async def _start(path: Path, log: Path, spec: AgentSpec, prepare: Prepare, idle:
     try:
         sandbox, unsandboxed = await prepare(folder)
         state = None if sandbox is None else SandboxState.of(sandbox)
-        start = StartSpec(
-            spec.launch.argv, spec.settings.folder, str(path), str(folder), Welcome(state, unsandboxed), idle,
-            spec.launch.label, spec.launch.is_copilot, spec.servers, spec.settings.answer_form,
-        )  # fmt: skip
+        welcome = Welcome(state, unsandboxed)
+        start = structs.replace(spec.start, socket=str(path), folder=str(folder), welcome=welcome, idle=idle)
         environ = spec.environ if sandbox is None else sandbox.environment(spec.environ)
         with anyio.CancelScope(shield=True):  # once it runs, the folder is the broker's
             await to_thread.run_sync(_spawn, path, log, start, dict(environ), sandbox.record if sandbox else None)

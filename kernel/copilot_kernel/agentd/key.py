@@ -1,17 +1,22 @@
-"""Which notebooks may share an agent: those for which it would be started in exactly the same way. Pure."""
+"""Which notebooks may share an agent: those for which it would be started in exactly the same way."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
+
+from msgspec import to_builtins
 
 from .. import __version__
 from ..acp.locate import Launch
 from ..config import Settings
 from ..mcp_config import McpServer
+from .start import StartSpec
 
 DIGEST_CHARS = 20
 _OF_ONE_KERNEL = ("JPY_", "KERNEL_")
@@ -28,19 +33,33 @@ class AgentSpec:
     offers: frozenset[str]
     environ: Mapping[str, str]
 
-    @property
+    @cached_property
+    def start(self) -> StartSpec:
+        """For the broker, which also gets its own places, and the sandbox once it is made."""
+        return StartSpec(
+            self.launch.argv,
+            os.path.realpath(self.settings.folder),
+            label=self.launch.label,
+            is_copilot=self.launch.is_copilot,
+            servers=self.servers,
+            answer_form=self.settings.answer_form,
+        )
+
+    @cached_property
     def digest(self) -> str:
-        """Whoever has the same one may share. Rules are not in it: they stay in the kernels."""
-        settings = self.settings
+        """Whoever has the same one may share. Rules are not in it: they stay in the kernels. Raises OSError.
+
+        What makes a sandbox counts, too, also the name of the folder: links on the way to it exist inside.
+        """
+        settings, folder = self.settings, os.stat(self.start.cwd)
+        sandbox = (settings.folder, settings.sandbox_read, settings.sandbox_write, settings.state, settings.absent)
         parts = (
             __version__,
             sys.executable,
-            self.launch.argv,
-            settings.folder,
-            [(each.name, each.type, each.command, each.args, each.env) for each in self.servers],
-            sorted(self.offers),
-            (settings.fs, settings.terminal, settings.answer_form),
-            (settings.sandbox, settings.sandbox_read, settings.sandbox_write, settings.state, settings.absent),
+            to_builtins(self.start),
+            (folder.st_dev, folder.st_ino),
+            (sorted(self.offers), settings.fs, settings.terminal),
+            (settings.sandbox, *(sandbox if settings.sandbox != "off" else ())),
             sorted(self.environ.items()),
         )
         return sha256(json.dumps(parts).encode()).hexdigest()[:DIGEST_CHARS]

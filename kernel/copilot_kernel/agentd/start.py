@@ -48,15 +48,15 @@ class Welcome(Struct, frozen=True):
 class StartSpec(Struct, frozen=True):
     """The agent's command and folder; its environment is the broker's own. `folder` is deleted when it has ended.
 
-    `servers` are those that Copilot gets by a flag. `idle` is in seconds.
+    `servers` are those that are started; Copilot gets them by a flag. `idle` is in seconds.
     """
 
     argv: tuple[str, ...]
     cwd: str
-    socket: str
-    folder: str
-    welcome: Welcome
-    idle: float
+    socket: str = ""
+    folder: str = ""
+    welcome: Welcome = Welcome()
+    idle: float = 0.0
     label: str = ""
     is_copilot: bool = False
     servers: tuple[McpServer, ...] = ()

@@ -77,6 +77,7 @@ class SessionStore:
         self._notebook, self._agent, self._cwd = notebook, agent, cwd
         name = f"{_digest(json.dumps([notebook, agent, cwd]))}.json"
         self._file = folder / "sessions" / name if notebook else None
+        self.is_kept = bool(notebook)
 
     def read(self) -> SavedSession | None:
         """The session to resume, if one is known and can be read."""

@@ -38,8 +38,8 @@ async def shared(
     from jupyter_core.paths import jupyter_runtime_dir
 
     environ = shared_environment(os.environ)
-    flagged = tuple(server for server in servers if server.type == "stdio") if launch.is_copilot else ()
-    spec = AgentSpec(settings, launch, flagged, handlers.offers, environ)
+    started = tuple(server for server in servers if server.type == "stdio")
+    spec = AgentSpec(settings, launch, started, handlers.offers, environ)
     opening = shared_agent(
         spec,
         partial(make_sandbox, settings, launch, servers),

@@ -53,6 +53,7 @@ class Asking:
         self._cell, self._guard_seconds, self._page = cell, guard_seconds, page or PageTurn()
         self._root = root
         self._cards: list[Card] = []
+        self._loading = asyncio.Lock()
 
     async def ask(self, question: Question, show: Show) -> PermissionAnswer:
         """The one answer to `question`. Cancelling it withdraws the question."""
@@ -60,7 +61,8 @@ class Asking:
             return PermissionAnswer(None, "cancel", "the agent offered no answer")
         if not self._cell.live:
             return rejected_unasked(question)
-        await load(languages_in(question))
+        async with self._loading:  # those that come together keep their order
+            await load(languages_in(question))
         return await answer_in_cell(
             self._cell,
             show,

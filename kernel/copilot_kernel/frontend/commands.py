@@ -315,7 +315,7 @@ _SPECS = (
     CommandSpec(
         "log",
         agent_commands.log,
-        "Show the messages exchanged with the agent in the last turn, without secrets.",
+        "Show the last turn's messages to and from the agent, without known forms of tokens.",
         "[LINES]",
         "LINES is how many of the last lines to show; the default is 100.",
     ),

@@ -67,7 +67,9 @@ def locate(root: str, path: str) -> ProjectPath:
 
 @contextmanager
 def opened_folder(place: ProjectPath, *, create: bool = False) -> Iterator[int]:
-    """A descriptor of the folder that holds the file. Raises OSError."""
+    """A descriptor of the folder that holds the file. Raises OSError, also for a part that would lead elsewhere."""
+    if any(part == ".." or "/" in part for part in place.parts):
+        raise PermissionError(errno.EPERM, "not a path below the folder", place.path)
     folder = os.open(place.root, FOLDER)
     try:
         for name in place.parts[:-1]:

@@ -12,6 +12,7 @@ import hmac
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,7 @@ from .loopback_http import (
     IDLE_SECONDS,
     MAX_CONNECTIONS,
     MAX_HEAD_BYTES,
+    MAX_STRANGERS,
     Head,
     HttpError,
     event_stream,
@@ -61,7 +63,8 @@ class NotebookServer:
     def __init__(self) -> None:
         self._sessions: dict[str, McpSession] = {}
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        # Whether each has sent a valid token, the oldest first.
+        self._connections: dict[asyncio.Task[None], bool] = {}
         self._answers: set[asyncio.Task[Json | None]] = set()
         self._port = 0
 
@@ -107,24 +110,29 @@ class NotebookServer:
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._connections.add(task)
+        self._connections[task] = False
+        for stranger in [each for each, is_known in self._connections.items() if not is_known][:-MAX_STRANGERS]:
+            stranger.cancel()
         try:
-            await self._serve(reader, writer)
-        except HttpError as error:
-            await refuse(reader, writer, error.status)
-        except (OSError, asyncio.CancelledError):
-            pass  # the agent has gone, or the server ends
+            with suppress(OSError, asyncio.CancelledError):  # the agent has gone, or we close it
+                try:
+                    await self._serve(task, reader, writer)
+                except HttpError as error:
+                    await refuse(reader, writer, error.status)
         finally:
-            self._connections.discard(task)
+            del self._connections[task]
             writer.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, task: asyncio.Task[None], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         """One request after the other. Raises HttpError for one after which nothing more is read."""
-        if len(self._connections) > MAX_CONNECTIONS:
-            raise HttpError(503)
         seconds = FIRST_SECONDS
         while head := await read_head(reader, seconds):
             session = self._session_of(head)
+            self._connections[task] = True
+            if sum(self._connections.values()) > MAX_CONNECTIONS:
+                raise HttpError(503)
             if head.method != "POST":
                 raise HttpError(405)
             message = _parsed(await read_body(reader, head))

@@ -170,6 +170,7 @@ class Broadcaster:
         self._html = HtmlBatcher(self.publish, self._is_watched, lambda: conversation().entries, cwd)
         self._state: dict[str, Any] = {}
         self._status = ""
+        self._loading = asyncio.Lock()
 
     def _is_watched(self) -> bool:
         return any(each.wants_html for each in self.subscribers)
@@ -252,7 +253,8 @@ class Broadcaster:
     async def ask(self, question: Question) -> PermissionAnswer:
         """The answer of any subscriber."""
         self._html.flush()
-        await load(languages_in(question))
+        async with self._loading:  # those that come together keep their order
+            await load(languages_in(question))
         return await self.approvals.ask(question)
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
