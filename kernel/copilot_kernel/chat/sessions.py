@@ -127,8 +127,8 @@ class SessionManager:
 
     async def use(self) -> None:
         """Note that a prompt goes to the session; what could not be saved before may be by now."""
-        if (session := self._store.session) and self._store.is_kept:
-            used = session.used_by(await self._snapshot())
+        if session := self._store.session:
+            used = session.used_by(await self._snapshot() if self._store.is_kept else NotebookState(()))
             if used != session or not self._store.is_saved:
                 self._store.write(used)
 
