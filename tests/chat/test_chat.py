@@ -11,6 +11,7 @@ from copilot_kernel.chat.sessions import RESTARTED
 from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentExited
 
+from ..notebook_tools.fakes import FakeNotebook
 from .conftest import Open, chatting
 from .people import LIMIT, Person, ask, cancelled
 
@@ -125,3 +126,11 @@ async def test_the_end_of_the_chat_leaves_no_process(opened: Open) -> None:
         children = psutil.Process().children(recursive=True)
         assert children
     assert [child for child in children if child.is_running()] == []
+
+
+async def test_a_changed_notebook_that_is_open_is_named(opened: Open, project: Path) -> None:
+    book = FakeNotebook()
+    book.opened = [str(project / "book.ipynb"), str(project / "other.ipynb")]
+    async with opened(live=book, permission_mode="acceptEdits") as chat:
+        turn = await ask(chat, "demo: create book.ipynb x\ncreate closed.ipynb x")
+        assert (await chat.changes(turn)).opened == ("book.ipynb",)

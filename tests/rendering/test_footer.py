@@ -187,3 +187,9 @@ def test_the_agents_words_stay_text(text: str) -> None:
     )
     plain, _ = shown(Footer(text, text, text, text, calls, text, cost=text, changes=changes_of(calls)))
     assert "\x1b" not in plain
+
+
+def test_an_open_notebook_that_changed_on_disk_is_named():
+    changes = TurnChanges(files=(FileChange("book.ipynb", "changed"),), opened=("book.ipynb", "book.ipynb"))
+    said = render_footer(Footer(changes=changes))["text/plain"]
+    assert said.count("⚠ book.ipynb changed on disk, not in your page") == 1

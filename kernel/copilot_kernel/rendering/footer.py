@@ -132,7 +132,7 @@ def _remarks(footer: Footer) -> Iterator[tuple[str, str]]:
     if footer.unasked:
         yield f"⚠ {len(footer.unasked)} not asked: {kinds_of(footer.unasked)}", AMBER
     if names := ", ".join(map(visible_line, dict.fromkeys(footer.changes.opened))):
-        yield f"⚠ {names}: changed on disk, but not in your page; reload it from disk to see the change", AMBER
+        yield f"⚠ {names} changed on disk, not in your page: reload it to see the change", AMBER
     if footer.changes.refused:
         yield f"{footer.changes.refused} refused", GREY
     if footer.permission_mode != "default":
