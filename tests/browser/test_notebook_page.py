@@ -169,6 +169,10 @@ def test_the_end_of_a_turn_and_of_the_kernel_leave_nothing_running(context: Brow
         driven.event("turn", state="idle", agent="GitHub Copilot", seconds=1)
         expect(driven.notebook.cell(1).locator(".jp-InputPrompt")).to_have_text("[ ]:")
         expect(status).to_have_text("GitHub Copilot: idle")
+        driven.event("standing", words="does not ask: mode yolo")
+        expect(status).to_have_text("GitHub Copilot: idle · ⚠ does not ask: mode yolo")
+        driven.event("standing", words="")
+        expect(status).to_have_text("GitHub Copilot: idle")
 
         driven.call("run", id=y, expected="y = 2", run="two")
         driven.event("ask", key="1", title="Run it?", html="Run it?", answers=ANSWERS)

@@ -1,8 +1,9 @@
-"""Which prompts an agent may take for one of its commands."""
+"""Which prompts an agent may take for one of its commands, and what those change that we rely on."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,11 +13,14 @@ from copilot_kernel.chat import Chat
 from copilot_kernel.chat.slash import AS_TEXT
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.config import Settings
+from copilot_kernel.errors import UsageError
+from copilot_kernel.permissions.agent_changes import changes_of
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from ..acp.scripted import OPTIONS, Script, listening, offering
 from ..limits import LIMIT
-from .loopback import address
+from .conftest import Open
+from .loopback import address, met
 from .people import Person, ask
 
 pytestmark = pytest.mark.anyio
@@ -74,3 +78,122 @@ async def test_the_reason_for_a_no_is_never_a_command(settings: Settings) -> Non
 
     found = await sent(settings, "Go", person=Denying("reject_once"), session_prompt=prompt)
     assert found == ["Go", f"{AS_TEXT}/compact"]
+
+
+# -- commands, options and modes that change what we rely on ----------------------------------------------------------
+
+MODES = [{"id": name, "name": name} for name in ("agent", "autopilot")]
+SWITCH = {"id": "allow_all", "name": "Allow all", "category": "permissions", "type": "boolean"}
+KNOWN = (
+    "cwd",
+    "add-dir",
+    "directory",
+    "allow-all",
+    "permissions",
+    "autopilot",
+    "remote",
+    "share",
+    "every",
+    "after",
+    "new",
+)
+
+
+@pytest.mark.parametrize(("prompt", "hint"), [
+    ("/cwd /", "COPILOT_KERNEL_CWD"), ("/cwd\n..", "COPILOT_KERNEL_CWD"), (" /add-dir /tmp", "sandbox_write"),
+    ("/directory add /tmp", "sandbox_write"),
+])  # fmt: skip
+async def test_where_the_agent_works_is_a_setting(opened: Open, prompt: str, hint: str) -> None:
+    async with met(opened, session_new=offering(*KNOWN)) as (script, chat):
+        with pytest.raises(UsageError, match="was not sent") as refused:
+            await ask(chat, prompt, person := Person())
+        assert (hint in refused.value.hint, person.questions) == (True, [])
+        assert "session/prompt" not in [method for method, _ in script.heard]
+
+
+@pytest.mark.parametrize(("prompt", "ends"), [
+    ("/allow-all", "no longer ask"), ("/allow-all on", "no longer ask"), ("/allow-all off on", "no longer ask"),
+    ("/permissions allow-all", "no longer ask"), ("/autopilot", "no longer ask"), ("/remote on", "GitHub"),
+    ("/share", "GitHub"),
+])  # fmt: skip
+async def test_what_ends_questions_or_leads_elsewhere_is_asked(opened: Open, prompt: str, ends: str) -> None:
+    async with met(opened, session_new=offering(*KNOWN)) as (script, chat):
+        with pytest.raises(UsageError, match="denied by you"):
+            await ask(chat, prompt, person := Person("reject_once"))
+        assert "session/prompt" not in [method for method, _ in script.heard]
+        (question,) = person.questions
+        assert (question.head, ends in question.why, question.widens) == (f"Send {prompt}?", True, True)
+        turn = await ask(chat, prompt)
+        assert turn.standing == ((f"does not ask: {prompt}",) if ends == "no longer ask" else ())
+        assert (await ask(chat, "Go on")).standing == turn.standing == chat.standing
+
+
+@pytest.mark.parametrize("prompt", [
+    "/cwd", "/directory show", "/allow-all off", "/allow-all  show", "/permissions", "/permissions default",
+    "/autopilot off", "/remote", "/share off", "/new x", "/every",
+])  # fmt: skip
+async def test_what_only_shows_or_tightens_or_is_not_listed_goes_on_unasked(settings: Settings, prompt: str) -> None:
+    person = Person()
+    assert await sent(settings, prompt, person=person, session_new=offering(*KNOWN)) == [prompt]
+    assert person.questions == []
+
+
+async def test_turns_without_a_prompt_are_shown_until_the_session_is_another(opened: Open) -> None:
+    async with met(opened, session_new=offering(*KNOWN)) as (_, chat):
+        await ask(chat, "/every 1m Say hello", person := Person())
+        turn = await ask(chat, f"/after 1h {'x' * 99}", person)
+        assert person.questions == []
+        assert turn.standing == (f"runs without a prompt: /every 1m Say hello, /after 1h {'x' * 50}…",)
+        await chat.new()
+        assert (await ask(chat, "Go on")).standing == ()
+
+
+async def test_what_the_agent_says_of_its_options_and_mode_counts(opened: Open) -> None:
+    """Also at the start, between two turns, and for a mode that it does not offer."""
+    seen = list[tuple[str, ...]]()
+
+    async def opens(script: Script, params: Any) -> dict[str, Any]:
+        await offering(*KNOWN)(script, params)
+        modes = {"availableModes": MODES, "currentModeId": "x#autopilot"}
+        return {"sessionId": "s1", "modes": modes, "configOptions": [{**SWITCH, "currentValue": False}]}
+
+    async with met(opened, session_new=opens) as (script, chat):
+
+        async def told(**update: Any) -> tuple[str, ...]:
+            await script.update(update)
+            await script.update({"sessionUpdate": "session_info_update", "title": (title := str(update))})
+            while chat.conversation.title != title:
+                await anyio.sleep(0)
+            return chat.standing
+
+        assert (await ask(chat, "Hello")).standing == ("does not ask: mode autopilot",)
+        chat.observers.append(lambda _: seen.append(chat.standing))
+        options = {"sessionUpdate": "config_option_update", "configOptions": [{**SWITCH, "currentValue": True}]}
+        assert await told(**options) == ("does not ask: allow_all on, mode autopilot",)
+        assert await told(sessionUpdate="current_mode_update", currentModeId="yolo") == (
+            "does not ask: allow_all on, mode yolo",
+        )
+        assert await told(sessionUpdate="current_mode_update", currentModeId="agent") == ("does not ask: allow_all on",)
+        options["configOptions"] = [{**SWITCH, "currentValue": False}]
+        assert await told(**options) == () == seen[-1]
+        assert (await ask(chat, "/allow-all on")).standing == ("does not ask: /allow-all on",)
+        options["configOptions"] = [{**SWITCH, "currentValue": True}]
+        assert await told(**options) == ("does not ask: allow_all on",)
+        options["configOptions"] = [{**SWITCH, "currentValue": False}]
+        assert await told(**options) == ()
+
+
+def test_the_list_is_closed_and_each_row_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
+    for row in changes_of("unknown"):
+        assert bool(row.command) != bool(row.option)
+        assert bool(row.says) == (row.kind != "turns")
+        assert row.kind in ("place", "questions", "session", "turns")
+        for name in [f"/{row.command}"] if row.command else row.only or [row.option]:
+            assert f"`{name}" in page
+
+
+def test_the_rows_of_a_known_agent_count_for_it_alone() -> None:
+    assert {row.agent for row in changes_of("qwen/bin/gemini --acp Qwen Code")} == {"gemini", "qwen"}
+    assert changes_of("opencode acp OpenCode") == ()
+    assert {row.agent for row in changes_of("copilot/agent --acp")} > {"copilot", "qwen", "gemini"}

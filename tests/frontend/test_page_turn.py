@@ -94,6 +94,13 @@ async def test_the_turn_is_told_with_the_agent_as_soon_as_it_is_known() -> None:
     ]
 
 
+async def test_what_the_agents_own_commands_have_changed_is_told_once_in_each_turn() -> None:
+    scene = Scene()
+    for standing in ((), (), ("does not ask: mode yolo", "x"), ("does not ask: mode yolo", "x"), ()):
+        scene.turn.report(standing)
+    assert [each["words"] for each in scene.page.posted] == ["", "does not ask: mode yolo · x", ""]
+
+
 async def test_a_question_in_the_cell_is_listed_until_it_is_answered() -> None:
     scene = Scene()
     asking = scene.ask()

@@ -31,7 +31,7 @@ class StandIn:
 
     def __init__(self, settings: Settings, notebook: str, **_: Any) -> None:
         self.settings, self.notebook = settings, notebook
-        self.events = list[str]()
+        self.events, self.observers = list[str](), list[Any]()
         self.made.append(self)
 
     async def __aenter__(self) -> Self:

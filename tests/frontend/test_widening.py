@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,16 +22,20 @@ WIDENING = [
     "%permissions remove Bash(rm *)",
     f"%agent {COMMAND[0]} -c pass",
     "%options allow_all on",
+    "%options mode autopilot",
+    "%mode autopilot",
 ]
 TIGHTENING = [
     "%permissions mode plan",
     "%permissions deny Read",
     "%permissions ask Read --save",
     "%options effort medium",
+    "%options allow_all off",
+    "%mode plan",
     "%model scripted-large",
     "%agent demo",
 ]
-RULES = {"COPILOT_KERNEL_DENY": '["Bash(rm *)"]', "COPILOT_KERNEL_DEMO": "more-options"}
+RULES = {"COPILOT_KERNEL_DENY": '["Bash(rm *)"]', "COPILOT_KERNEL_DEMO": "uri-modes,more-options"}
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +83,26 @@ def test_each_value_is_asked_once(tmp_path: Path) -> None:
         assert made.run("%permissions mode plan").error is None
         assert made.run("%permissions mode default").error is None
         assert made.run("%permissions mode bypassPermissions", answer="2").error is not None
+
+
+def test_a_command_of_the_agents_own_needs_the_users_answer_and_is_shown_from_then_on(tmp_path: Path) -> None:
+    """As `%options` does, whose change between two turns the page is told of at once."""
+    with session(tmp_path, **RULES) as made:
+        made.run("demo: commands allow-all cwd")
+        told = list[Sequence[str]]()
+        made.kernel_session._page.report = told.append  # type: ignore[method-assign]
+        assert "no one can answer here" in str(made.run("/allow-all on", live=False).error)
+        assert "denied by you" in str(made.run("/allow-all on", answer="2").error)
+        assert "COPILOT_KERNEL_CWD" in made.run("/cwd /", answer="1").text
+        assert made.status("Its own commands and modes") == ""
+        shown = made.run("/allow-all on", answer="1")
+        assert (shown.error, "⚠ does not ask: /allow-all on" in shown.text) == (None, True)
+        assert made.status("Its own commands and modes") == "does not ask: /allow-all on"
+        made.kernel_session._page.report = told.append  # type: ignore[method-assign]
+        assert "The agent will no longer ask" in made.run("%mode autopilot", answer="1").text
+        assert told[-1] == ("does not ask: mode autopilot",)
+        assert made.run("%mode agent").error is None
+        assert told[-1] == () != made.status("Mode")
 
 
 def test_a_change_between_the_two_in_the_middle_asks(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { summary } from '../../widgets/labextension/static/status.js';
 
-const idle = { agent: 'Copilot', state: 'idle', questions: 0, current: true };
+const idle = { agent: 'Copilot', state: 'idle', standing: '', questions: 0, current: true };
 const working = { ...idle, agent: 'Other', state: 'working', current: false };
 
 test('the status says what matters most', () => {
@@ -11,6 +11,8 @@ test('the status says what matters most', () => {
     [[], { kind: '', text: '' }],
     [[{ ...idle, current: false }], { kind: '', text: '' }],
     [[idle], { kind: 'idle', text: 'Copilot: idle' }],
+    [[{ ...idle, standing: 'does not ask:\nmode yolo' }], { kind: 'idle', text: 'Copilot: idle · ⚠ does not ask: mode yolo' }],
+    [[{ ...idle, standing: 'x', questions: 1 }, working], { kind: 'waiting', text: 'Copilot: 1 question waiting · ⚠ x' }],
     [[idle, working], { kind: 'working', text: 'Other: working' }],
     [[working, { ...idle, state: 'working' }], { kind: 'working', text: 'Copilot: working' }],
     [[idle, { ...working, questions: 1 }], { kind: 'waiting', text: 'Other: 1 question waiting' }],

@@ -24,12 +24,23 @@ def play(agent: Agent) -> Json:
             "edit": book.ask(READ, {"call": [("edit", FILE, "two", "TWO")]}, {"say": "Changed."}, click=agent.allow),
             "value": book.front_end.run("[len(_copilot.diffs), _copilot.text]").outputs[0]["content"]["data"],
             "slash": book.end(book.front_end.execute("row = '/allow-all on'\n%copilot $row")),
+            "denied": _typed(book, "/allow-all on", "Don't send"),
+            "moved": book.end(book.front_end.execute("%copilot /cwd /")),
             "asked": book.ask({"call": [("shell", "true")]}, {"say": "Tried."}, click=agent.allow),
+            "allowed": _typed(book, "/allow-all on", "Send it"),
+            "unasked": book.ask({"call": [("shell", "true")]}, {"say": "Ran."}),
             "refused": book.ask({"say": "I look.", **READ}, {"refuse": 402}),
             "stream": book.ask({"say": "This answer has no end, and so on.", "hang": True}, stop_at="This answer has"),
         }
         book.front_end.manager.shutdown_kernel()
         return {**found, "programs after": running_here()}
+
+
+def _typed(book: Notebook, command: str, click: str) -> Json:
+    since = len(book.front_end.published)
+    cell = book.front_end.execute(f"%%copilot\n{command}")
+    book.front_end.click(book.front_end.button(click, since))
+    return book.end(cell)
 
 
 def _insert(book: Notebook) -> Json:
@@ -69,6 +80,14 @@ def test_an_answer_is_in_the_cell(seen: Json) -> None:
 def test_a_value_allows_nothing_though_it_is_a_command_of_the_agent(seen: Json) -> None:
     assert (seen["slash"]["status"], model.OVER in seen["slash"]["text"]) == ("ok", True)
     assert seen["asked"]["status"] == "ok"
+
+
+def test_a_command_that_ends_questions_is_the_users_to_allow_and_is_shown_from_then_on(seen: Json) -> None:
+    assert [seen[name]["error"] for name in ("denied", "moved", "asked", "allowed")] == ["UsageError"] * 2 + [None] * 2
+    assert "COPILOT_KERNEL_CWD" in seen["moved"]["text"]
+    assert "does not ask" not in seen["asked"]["text"]
+    assert "⚠ does not ask: " in seen["allowed"]["text"]
+    assert "⚠ does not ask: allow_all on" in seen["unasked"]["text"]
 
 
 def test_an_edit_waits_for_a_click_while_the_cell_runs(seen: Json) -> None:

@@ -52,6 +52,8 @@ def shown(footer: Footer) -> tuple[str, str]:
     (Footer(stop_reason="cancelled", unasked=(RUN,), permission_mode="plan"),
      "⚠ 1 not asked: 1 command · permissions: plan"),
     (Footer("a", seconds=3.21), "a · 3.2 s"),
+    (Footer("a", standing=("does not ask: mode yolo", "runs without a prompt: /every 1m")),
+     "⚠ does not ask: mode yolo · ⚠ runs without a prompt: /every 1m · a"),
     (Footer("a", unasked=(RUN, EDIT, RUN), seconds=75), "⚠ 3 not asked: 1 edit, 2 commands · a · 1 min 15 s"),
     (Footer("a", tokens=12_345, cost="0.01 USD"), "a · 12,345 tokens · 0.01 USD so far"),
     (Footer(changes=TurnChanges(commands=(OK,))), "Ran ls → exit 0"),

@@ -25,6 +25,16 @@ async def test_a_chat_cannot_be_widened_from_inside(api: Api, text: str) -> None
         assert told["stop_reason"] == "command"
 
 
+@pytest.mark.parametrize("text", ["/allow-all on", "//permissions allow-all", "/share", "/cwd /"])
+async def test_commands_of_the_agent_that_change_what_is_relied_on_are_refused(client: Client, text: str) -> None:
+    await client.begin()
+    await client.say("demo: commands allow-all permissions share cwd")
+    told = await client.say(text)
+    assert told[-1]["stop_reason"] == "error"
+    assert "was not sent" in next(each["content"] for each in told if each["type"] == "error")
+    assert not any(each.get("event") == "tool_approval_request" for each in told)
+
+
 BYPASS = {"chat_permission_mode": "bypassPermissions"}
 ALLOWED = {"chat_allow": [ECHO]}
 

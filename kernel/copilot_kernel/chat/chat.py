@@ -17,12 +17,13 @@ from anyio import to_thread
 
 from ..acp.agent_connection import Session
 from ..acp.handlers import ClientHandlers
-from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, TextBlock, Update
+from ..acp.messages import AgentInfo, Block, Json, NoticeUpdate, PromptResult, SessionInfo, TextBlock, Update
 from ..acp.results import parse_messages, short_name
 from ..config import SANDBOXED, Settings, made_state_folder
 from ..conversation.model import Conversation, ToolCall
 from ..errors import AgentError, CopilotError, UsageError
 from ..notebook.live import NotebookSource
+from ..permissions.agent_changes import AgentChange, Kind, changes_of, unasking
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Rulebook
 from ..rendering.changes import TurnChanges
@@ -54,6 +55,8 @@ COMMANDS_SECONDS = 1.0
 ENDED = "The agent did not stop in time and was ended; the next prompt starts it again."
 SENT = "You told the agent: {}"
 UNSENT = "This was not sent to the agent, because the turn did not end by itself: {}"
+# What is shown of changes, by their kinds.
+STANDING: dict[Kind, str] = {"questions": "does not ask", "turns": "runs without a prompt"}
 RESET = "The permission mode and the rules are back to your settings."
 
 
@@ -142,6 +145,10 @@ class Chat:
         )
         # What the session is set to.
         self.options = SessionOptions(self._sessions, self._state)
+        # Each is called after each change, with the update that made it, or None.
+        self.observers = self._state.observers
+        # Its own commands that were sent: what they change, in which session, and the options that it had told before.
+        self._sent: list[tuple[Kind, str, Session, tuple[Json, ...]]] = []
         self._stop = Stop()
         self._failed: Turn | None = None
         # The one that got the prompt of the turn: an error may leave none.
@@ -180,6 +187,24 @@ class Chat:
     def info(self) -> AgentInfo | None:
         """What the agent said of itself, if it lives."""
         return self.agent.link.info if self.agent.link else None
+
+    @property
+    def agent_changes(self) -> tuple[AgentChange, ...]:
+        """What commands, options and modes of this agent change that we rely on."""
+        return changes_of(f"{self.settings.agent or 'copilot'} {self.info.name if self.info else ''}")
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """What its own commands, options and modes have changed in the open session, whoever set them.
+
+        A command that ends questions counts until the agent tells its options anew.
+        """
+        if (session := self.session) is None or (state := self.conversation.state) is None:
+            return ()
+        sent = [each for each in self._sent if each[2] is session and (each[0] == "turns" or each[3] is state.options)]
+        known = [*(each[:2] for each in sent), *(("questions", each) for each in unasking(self.agent_changes, state))]
+        names = ((what, ", ".join(each for of, each in known if of == kind)) for kind, what in STANDING.items())
+        return tuple(f"{what}: {each}" for what, each in names if each)
 
     # -- turns --------------------------------------------------------------------------------------------------------
 
@@ -250,7 +275,7 @@ class Chat:
             self._state.begin(blocks, view, stop)
             self._state.status(STARTING)
             try:
-                result = await self._run(blocks, stop, session_id)
+                result = await self._run(blocks, view, stop, session_id)
                 reason = result.stop_reason
             finally:
                 for line in await swept(self.agent.sandbox):
@@ -269,12 +294,17 @@ class Chat:
         turn = self._ended("cancelled" if stop.pressed else reason, result, time.monotonic() - started)
         return replace(turn, stopped_by_user=stop.by_user)
 
-    async def _run(self, blocks: Sequence[Block], stop: Stop, session_id: str) -> PromptResult:
+    async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
         with stop.scope():
             await self._renew_sandbox()
             if session_id:
                 await self._sessions.resume(session_id)
             session = await self._sessions.ready()
+            if slash.has_slash(blocks):
+                commands = await self._state.commands_within(COMMANDS_SECONDS)
+                blocks = slash.checked(blocks, [command.name for command in commands])
+                made = await slash.admitted(blocks, self.agent_changes, view)
+                self._sent += [(*each, session, (self.conversation.state or session.state).options) for each in made]
         if stop.pressed:
             return PromptResult("cancelled")
         return PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
@@ -293,9 +323,6 @@ class Chat:
         result, failure = PromptResult("cancelled"), None
         self.attached = tuple(block for block in self.attached if block not in blocks)
         await self.undo.begun()
-        if slash.has_slash(blocks):
-            commands = await self._state.commands_within(COMMANDS_SECONDS)
-            blocks = slash.checked(blocks, [command.name for command in commands])
         introduction = (*self._tools.introduction(blocks), *self.undo.introduction(blocks, session.id))
         prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *introduction)
@@ -358,6 +385,7 @@ class Chat:
             usage=result.usage,
             context=now.usage,
             permission_mode=self.book.mode,
+            standing=self.standing,
             seconds=seconds,
             agent_version=info.version if info else "",
         )

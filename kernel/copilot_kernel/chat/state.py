@@ -90,11 +90,11 @@ class ConversationState:
 
     def open_session(self, session: SessionState) -> None:
         """Note that updates belong to this session from now on."""
-        self.conversation = replace(self.conversation, state=session, commands=(), usage=None, title="")
+        self.advance(replace(self.conversation, state=session, commands=(), usage=None, title=""))
 
     def set_session(self, session: SessionState) -> None:
         """Note how the session is set now."""
-        self.conversation = replace(self.conversation, state=session)
+        self.advance(replace(self.conversation, state=session))
 
     def update(self, update: Update) -> None:
         """Take in an update from the agent."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -59,6 +59,8 @@ class Turn:
     # Tokens used in the turn and in the context, if the agent reports them.
     usage: dict[str, Any] | None = None
     context: UsageUpdate | None = None
+    # See `Chat.standing`.
+    standing: Sequence[str] = ()
     # Our own mode at the end of the turn.
     permission_mode: str = "default"
     seconds: float = 0.0

@@ -32,6 +32,7 @@ def footer_of(turn: Turn, changes: TurnChanges, *, timed: bool, cells: Sequence[
         model=turn.model,
         mode=turn.mode,
         permission_mode=turn.permission_mode,
+        standing=turn.standing,
         unasked=turn.unasked_calls,
         stop_reason=turn.stop_reason,
         used=turn.context.used if turn.context else None,

@@ -113,6 +113,7 @@ def _facts(now: Situation) -> Iterator[tuple[str, str]]:
     yield "Instructions", ", ".join(instructions(settings)) if now.live else ""
     yield "Sandbox", now.sandbox
     yield "Agent process", now.sharing if now.live else ""
+    yield "Its own commands and modes", "; ".join(now.standing)
     yield "Permissions", book.mode
     yield "Allowed without asking", ", ".join(book.texts("allow"))
     yield "Always asked about", ", ".join(book.texts("ask"))
@@ -207,7 +208,8 @@ async def mode(context: CommandContext, output: CommandOutput, rest: str) -> Non
     """`%mode [NAME]`."""
     setting = choices.modes(await context.do(lambda chat: chat.options.offered("modes")))
 
-    async def put(_: Setting, choice: Choice) -> None:
+    async def put(setting: Setting, choice: Choice) -> None:
+        await _confirm(context, output, setting, choice, rest)
         await context.do(lambda chat: chat.options.set_mode(str(choice.value)))
 
     await _set_or_choose(context, output, "mode", setting, rest, put)
@@ -229,9 +231,7 @@ async def options(context: CommandContext, output: CommandOutput, rest: str) -> 
     id, _, value = rest.partition(" ")
 
     async def put(setting: Setting, choice: Choice) -> None:
-        """What is not known to be harmless may let the agent do everything; a click is the user's own."""
-        if value.strip() and setting.category not in HARMLESS:
-            await output.confirm(f"This cell sets the agent's option {setting.id} to {choice.word}", "Set it")
+        await _confirm(context, output, setting, choice, value.strip())
         await context.do(lambda chat: chat.options.set_option(setting.id, choice.value))
 
     found = choices.options(await context.do(lambda chat: chat.options.offered("options")))
@@ -249,6 +249,18 @@ def option_values(now: Situation, typed: str) -> Completions:
     if not blank:
         return 0, [Choice(each.id, each.id, each.name, each.about) for each in found]
     return len(id) + 1, next((each.choices for each in found if each.id.casefold() == id.casefold()), ())
+
+
+async def _confirm(
+    context: CommandContext, output: CommandOutput, setting: Setting, choice: Choice, typed: str
+) -> None:
+    """Ask about what ends the agent's questions, and what is not known to be harmless; a click is the user's own."""
+    chat, category = context.chat_runner.chat, setting.category or setting.id
+    rows = [row for row in (chat.agent_changes if chat else ()) if row.option in (setting.id, category)]
+    ends = dict.fromkeys(row.says for row in rows if row.applies(choice.word))
+    if typed and (ends or not (rows or category in HARMLESS)):
+        sets = f"This cell sets the agent's option {setting.id} to {choice.word}"
+        await output.confirm(". ".join((sets, *ends)), "Set it")
 
 
 async def _set_or_choose(

@@ -53,6 +53,8 @@ class Situation:
     sharing: str = ""
     """With whom the agent is shared; empty if the settings want that with nobody."""
 
+    standing: tuple[str, ...] = ()
+    """What the agent's own commands, options and modes have changed."""
     trusted: tuple[Remembered, ...] = ()
     """What the user trusts, in any folder."""
 
@@ -116,6 +118,7 @@ class CommandContext:
             chat.sent,
             chat.agent.sandbox_state,
             chat.agent.sharing_state,
+            chat.standing,
             tuple(chat.trusted.all()),
         )
 

@@ -59,6 +59,8 @@ class KernelSession:
         self.chat_runner = ChatRunner(self._make_chat)
         self.command_context = CommandContext(self.chat_runner, self._load_settings)
         self._pickers = Pickers(self.chat_runner.idle)
+        # Of the last prompt.
+        self._page = PageTurn()
         # What commands in cells were allowed to widen.
         self._confirmed: set[str] = set()
         # The cell that ran last was not a batch run's.
@@ -169,7 +171,7 @@ class KernelSession:
             await self._check_exposure()
         self.report_notices(cell)
         await self._introduce(cell)
-        page = notebook.page_turn if notebook is not None and settings.notebook_tools else PageTurn()
+        page = self._page = notebook.page_turn if notebook and settings.notebook_tools else PageTurn()
         asking = Asking(cell, folder, self._guard_seconds, page)
         before, turn = {*cell.shown} - {cell.status_id}, None
         display = Display(cell, asking, cwd=folder, activity_timeout=settings.activity_timeout, page=page)
@@ -266,6 +268,7 @@ class KernelSession:
 
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
         chat = Chat(settings, key, place=place, live=self._live)
+        chat.observers.append(lambda _: self._page.report(chat.standing))
         before, self._before = self._before, None
         if before is not None:
             chat.store.follow(before)

@@ -31,6 +31,7 @@ class PageTurn:
         self._began = 0.0
         self._agent: Callable[[], str] = str
         self._reported = ""
+        self._standing: Sequence[str] | None = None
 
     def begin(self, agent: Callable[[], str]) -> None:
         """The turn begins. `agent` returns the agent's title, empty as long as it is unknown."""
@@ -43,6 +44,12 @@ class PageTurn:
         self._post_questions()
         seconds = round(time.monotonic() - self._began, 1)
         self._post("turn", state="idle", agent=self._agent(), seconds=seconds, cells=list(touched))
+
+    def report(self, standing: Sequence[str]) -> None:
+        """See `Chat.standing`. The page shows it until it is told something else, also between turns."""
+        if self._standing != standing:
+            self._standing = standing
+            self._post("standing", words=" · ".join(standing))
 
     def opened(self, key: str, title: str) -> None:
         """A question stands in the cell, and not in the page by now."""

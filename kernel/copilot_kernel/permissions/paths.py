@@ -140,9 +140,9 @@ _INSTRUCTS = "instructs agents"
 
 
 @cache
-def policy_data() -> dict[str, Any]:
-    """`policy.toml`, read when the first call is judged."""
-    return tomllib.loads(files(__package__).joinpath("policy.toml").read_text("utf-8"))
+def policy_data(name: str = "policy.toml") -> dict[str, Any]:
+    """A data file, read when the first call is judged."""
+    return tomllib.loads(files(__package__).joinpath(name).read_text("utf-8"))
 
 
 @cache
@@ -159,15 +159,17 @@ def _rows(*, changes: bool) -> dict[tuple[str, ...], str]:
     return {**dict.fromkeys(running_rows("") if changes else (), _MAKES_RUN), **rows}
 
 
+def agents_named(command: str) -> list[str]:
+    """The agents that a command line names; empty if it is unknown. Folders do not: ~/claude/bin/agent is unknown."""
+    names = [word.rpartition("/")[2] for word in command.lower().split()]
+    return [agent for agent in policy_data()["runs"] if any(agent in name for name in names)]
+
+
 @cache
 def running_rows(command: str) -> tuple[tuple[str, ...], ...]:
-    """Names in a row of what makes the agent with this command line run programs; of all agents, if it is unknown.
-
-    Folders do not name an agent: ~/claude/bin/agent is unknown.
-    """
-    table, names = policy_data()["runs"], [word.rpartition("/")[2] for word in command.lower().split()]
-    known = [agent for agent in table if any(agent in name for name in names)]
-    return tuple(tuple(row.split("/")) for agent in known or table for row in table[agent].split())
+    """Names in a row of what makes the agent with this command line run programs; of all agents, if it is unknown."""
+    table = policy_data()["runs"]
+    return tuple(tuple(row.split("/")) for agent in agents_named(command) or table for row in table[agent].split())
 
 
 @cache

@@ -35,8 +35,10 @@ class Question:
     refusal: str = ""
     # The agent is GitHub Copilot, of which it is known what "always" means.
     of_copilot: bool = False
-    # What we ask before the agent starts, in place of a question about the call; the agent is told nothing.
+    # What we ask of our own, in place of a question about the call; the agent is told nothing.
     head: str = ""
+    # A yes lets the agent do more than the settings allow.
+    widens: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ class Footer:
     agent did not ask about. `used` tokens of `size` are the context, `tokens` those of the turn, `cost` that of the
     session so far. `seconds` is None in batch runs, whose output is compared. `cells` are those of the notebook that
     the agent changed or ran: id and name. `undo` is what `%undo` takes: the front-end extension puts a button there.
+    `standing`: see `Chat.standing`.
     """
 
     agent: str = ""
@@ -80,6 +81,7 @@ class Footer:
     cells: Sequence[tuple[str, str]] = ()
     changes: TurnChanges = field(default_factory=TurnChanges)
     undo: str = ""
+    standing: Sequence[str] = ()
 
 
 def render_footer(footer: Footer) -> Bundle | None:
@@ -138,6 +140,7 @@ def _remarks(footer: Footer) -> Iterator[tuple[str, str]]:
     if footer.permission_mode != "default":
         colour = RED if footer.permission_mode == "bypassPermissions" else AMBER
         yield f"permissions: {one_line(footer.permission_mode)}", colour
+    yield from ((f"⚠ {one_line(each)}", AMBER) for each in footer.standing)
     if footer.used and footer.size and (percent := 100 * footer.used // footer.size) >= _NOTABLE_PERCENT:
         yield f"context {percent} % full", AMBER if percent >= _FULL_PERCENT else GREY
 

@@ -30,6 +30,8 @@ const LOST = ['restarting', 'autorestarting', 'terminating', 'dead'];
 export class Connection {
   agent = 'Copilot';
   state = 'idle';
+  /** What the agent's own commands, options and modes have changed. */
+  standing = '';
   /** @type {Waiting[]} */
   waiting = [];
   /** @type {Map<string, Ask>} */
@@ -77,6 +79,7 @@ export class Connection {
     if (Array.isArray(data.calls)) this.#reply(data.calls);
     switch (data.event) {
       case 'turn': return this.#onTurn(data);
+      case 'standing': return this.#onStanding(data.words);
       case 'questions': return this.#onQuestions(data.waiting ?? []);
       case 'ask': return this.#onAsk(/** @type {Ask} */ (/** @type {unknown} */ (data)));
       case 'answered': return this.#onAnswered(data.key);
@@ -96,6 +99,7 @@ export class Connection {
     this.panel.context.pathChanged.disconnect(this.#renamed, this);
     if (!this.panel.isDisposed) this.document.endRuns();
     this.state = 'idle';
+    this.standing = '';
     this.waiting = [];
     this.asks.clear();
     this.#listener.changed(this);
@@ -135,6 +139,12 @@ export class Connection {
       this.document.endRuns();
       this.#listener.turnEnded(this, { seconds, cells, cell: this.#askingCell });
     }
+    this.#listener.changed(this);
+  }
+
+  /** @param {string} words */
+  #onStanding(words) {
+    this.standing = words;
     this.#listener.changed(this);
   }
 

@@ -83,6 +83,7 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
     const known = connections.all().map(connection => ({
       agent: connection.agent,
       state: connection.state,
+      standing: connection.standing,
       questions: connection.questions.length,
       current: connection.panel === tracker.currentWidget,
     }));

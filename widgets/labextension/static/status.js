@@ -1,12 +1,15 @@
 // @ts-check
 // What the agent does, at a glance: status bar, tabs of notebook and browser; for screen readers a live region.
 
+import { oneLine } from './text.js';
+
 /**
  * @typedef {import('./connection.js').Connection} Connection
- * @typedef {{agent: string, state: string, questions: number, current: boolean}} Known
+ * @typedef {{agent: string, state: string, standing: string, questions: number, current: boolean}} Known
  * @typedef {{kind: 'waiting' | 'working' | 'idle' | '', text: string}} Summary
  */
 
+const MAX_STANDING = 80;
 const MARK = 'copilot-waiting';
 const TITLE_MARK = '● ';
 
@@ -19,13 +22,18 @@ export function summary(known) {
   const count = asking.reduce((sum, { questions }) => sum + questions, 0);
   if (count) {
     const questions = count === 1 ? '1 question' : `${count} questions`;
-    return { kind: 'waiting', text: `${asking[0].agent}: ${questions} waiting` };
+    return { kind: 'waiting', text: `${asking[0].agent}: ${questions} waiting${standing(asking[0])}` };
   }
   const working = known.filter(({ state }) => state === 'working');
   const [shown] = [...working.filter(({ current }) => current), ...working, ...known.filter(({ current }) => current)];
   if (!shown) return { kind: '', text: '' };
   const kind = shown.state === 'working' ? 'working' : 'idle';
-  return { kind, text: `${shown.agent}: ${kind}` };
+  return { kind, text: `${shown.agent}: ${kind}${standing(shown)}` };
+}
+
+/** @param {Known} known */
+function standing({ standing }) {
+  return standing && ` · ⚠ ${oneLine(standing, MAX_STANDING)}`;
 }
 
 /** The item of the status bar. */

@@ -251,7 +251,11 @@ class Broadcaster:
     attended = True
 
     async def ask(self, question: Question) -> PermissionAnswer:
-        """The answer of any subscriber."""
+        """The answer of any subscriber; whoever has the key of the chat may not widen what the settings allow."""
+        if question.widens:
+            return PermissionAnswer(
+                policy.reject(question.options), "none", "a chat can only restrict the agent further"
+            )
         self._html.flush()
         async with self._loading:  # those that come together keep their order
             await load(languages_in(question))

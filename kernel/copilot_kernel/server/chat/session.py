@@ -274,7 +274,7 @@ class ChatSession:
 
     async def _done(self, turn: Turn) -> Done:
         changes = await self.context.chat_runner.changes(turn) or TurnChanges()
-        footer = render_footer(Footer(unasked=turn.unasked_calls, changes=changes)) or {}
+        footer = render_footer(Footer(unasked=turn.unasked_calls, standing=turn.standing, changes=changes)) or {}
         shown = endings(replace(turn, undo=""), changes, timed=True)
         html = self.broadcaster.summaries[turn.number] = "".join(each["text/html"] for each in shown)
         return Done(turn.stop_reason, turn.usage, footer.get("text/plain"), html)
