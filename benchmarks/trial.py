@@ -73,6 +73,7 @@ class Project:
             "COPILOT_KERNEL_DEMO_COMMAND": shlex.join([sys.executable, "-I", "-S", str(AGENT), str(root)]),
             "COPILOT_KERNEL_AGENT_SHARING": "user" if len(names) > 1 else "off",
             "COPILOT_KERNEL_CANCEL_GRACE": str(GRACE),
+            "COPILOT_KERNEL_CWD": str(root / "work"),
             "COPILOT_KERNEL_FS": "on",
             "COPILOT_KERNEL_STATE": str(root / "state"),
             "BENCHMARK_PROBE": str(root / "probe.json"),
