@@ -18,7 +18,7 @@ from ..acp.messages import AgentInfo
 from ..agentd.key import DIGEST_CHARS
 from ..agentd.sockets import socket_path
 from ..chat import Chat
-from ..config import Settings
+from ..config import LANGUAGE, Settings
 from ..errors import CopilotError
 from ..jupyter.dispatch import changed_internals
 from ..mcp_config import describe
@@ -103,6 +103,9 @@ def _check_kernelspec(spec: Installed) -> Check:
     if package is None:
         again = f"copilot-kernel install --user --name {shlex.quote(spec.name)}"
         return Check("kernelspec", "broken", f"{where}, which cannot import copilot_kernel", again)
+    if spec.language != LANGUAGE:
+        set_it = f'In its kernel.json, set "language" to "{LANGUAGE}".'
+        return Check("kernelspec", "broken", f"{where}: VS Code runs no cell in the language {spec.language}", set_it)
     return Check("kernelspec", "ok", f"{where} (copilot_kernel {package})")
 
 

@@ -20,6 +20,7 @@ from ..errors import CopilotError, UsageError
 from ..frontend.cell import clean
 from ..frontend.slot_items import picture
 from ..frontend.slots import Slots
+from ..config import LANGUAGE
 from ..jupyter.kernel import CopilotKernel
 from ..rendering.changes import changes_of
 from ..store.turns import PastTurn
@@ -125,7 +126,7 @@ def _lines(text: str) -> list[str]:
 def _metadata(past: Past) -> Json:
     described = {"session_id": past.session, "agent": past.agent, "cwd": past.cwd, "title": past.title}
     return {
-        "kernelspec": {"display_name": "Copilot", "language": "copilot", "name": "copilot"},
+        "kernelspec": {"display_name": "Copilot", "language": LANGUAGE, "name": "copilot"},
         "language_info": CopilotKernel.language_info,
         "copilot_kernel": clean({**described, "source": past.source}),
     }

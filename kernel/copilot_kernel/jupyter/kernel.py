@@ -13,7 +13,7 @@ from typing import Any
 from traitlets import Float, Unicode
 
 from .. import __version__
-from ..config import AGENT, is_in_own_kernelspec, notebook_at_start
+from ..config import AGENT, LANGUAGE, is_in_own_kernelspec, notebook_at_start
 from ..errors import REPORT_BUG, CopilotError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import CLOSE_LIMIT
@@ -48,7 +48,7 @@ class CopilotKernel(ConcurrentKernel):
         "\n%help lists the commands.\n"
     )
     language_info = {  # noqa: RUF012
-        "name": "copilot",
+        "name": LANGUAGE,
         "version": __version__,
         "mimetype": "text/x-markdown",
         "file_extension": ".md",
