@@ -15,12 +15,12 @@ from typing import IO, Any
 from ..acp.results import short_name
 from ..chat import Turn
 from ..chat.turn_record import endings, metadata_of
+from ..config import LANGUAGE
 from ..conversation.model import Message, ToolCall
 from ..errors import CopilotError, UsageError
 from ..frontend.cell import clean
 from ..frontend.slot_items import picture
 from ..frontend.slots import Slots
-from ..config import LANGUAGE
 from ..jupyter.kernel import CopilotKernel
 from ..rendering.changes import changes_of
 from ..store.turns import PastTurn

@@ -1,0 +1,131 @@
+"""What happens in VS Code's notebooks, whose front end has ways of its own; see `vs_code.py`. For both kernels."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from copilot_kernel.chat.turn_record import METADATA_KEY
+from copilot_kernel.cli.kernelspec import local_spec
+
+from .front_end import ARGV, OPTIONS, kernel_process
+from .vs_code import Behaviour, VSCode
+
+IMPATIENT = "from copilot_kernel.frontend import vs_code; vs_code.DRAW_SECONDS = 0.5"
+PYTHON = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
+MAIN = "import runpy; runpy.run_module('copilot_kernel', run_name='__main__')"
+QUESTION = "Allow this (other)?"
+
+
+class Window(VSCode):
+    """A window, and how a prompt is written in its notebook."""
+
+    def prompt(self, text: str) -> str:
+        return f"%%copilot\n{text}" if self.language == "python" else text
+
+
+Open = Callable[..., Window]
+
+
+@pytest.fixture(params=["copilot", "python"])
+def open_window(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    """Start a kernel and open a notebook with it; `impatient`: it waits half a second for buttons."""
+    with ExitStack() as stack:
+
+        def start(
+            name: str = "book.ipynb",
+            *,
+            impatient: bool = False,
+            environ: dict[str, str] | None = None,
+            **switches: bool,
+        ) -> Window:
+            is_python = request.param == "python"
+            patched = (sys.executable, "-P", "-c", f"{IMPATIENT}\n{MAIN}", *OPTIONS)
+            argv = PYTHON if is_python else patched if impatient else ARGV
+            front_end = stack.enter_context(kernel_process(tmp_path, environ or {}, argv))
+            language = "python" if is_python else local_spec()["language"]
+            window = Window(front_end, tmp_path / "work" / name, language, Behaviour(**switches))
+            if is_python:
+                assert window.run(f"%load_ext copilot_kernel\n{IMPATIENT if impatient else ''}").state == "ok"
+            return window
+
+        yield start
+
+
+def test_an_answer_streams_and_its_record_is_in_the_saved_notebook(open_window: Open) -> None:
+    window = open_window()
+    cell = window.run(window.prompt("demo: say Hello\nslow 30 0.05\nsay Bye"))
+    window.save()
+    saved = json.loads(window.path.read_text())["cells"][-1]
+    records = [each["metadata"][METADATA_KEY] for each in saved["outputs"] if METADATA_KEY in each.get("metadata", {})]
+    assert ("Hello" in cell.text, "Bye" in cell.text, len(records), saved["metadata"]) == (True, True, 1, {})
+    assert ([each for each in cell.outputs if not _says_something(each)], window.lost) == ([], [])
+
+
+def _says_something(output: dict) -> bool:
+    return bool(str(output.get("text") or output.get("data", {}).get("text/plain", "")).strip())
+
+
+def test_a_notebook_saved_by_an_earlier_version_runs(open_window: Open, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    cell = {"cell_type": "code", "id": "old", "metadata": {}, "source": ["say"], "outputs": [], "execution_count": None}
+    old = {"cells": [cell], "metadata": {"language_info": {"name": "copilot"}}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "work" / "book.ipynb").write_text(json.dumps(old))
+    window = open_window()
+    window.cells[0].source = window.prompt("demo: say Hello")
+    assert window.run(window.cells[0]).state == "ok"
+
+
+def test_a_question_is_one_box_that_is_clicked_while_the_cell_runs(open_window: Open) -> None:
+    window = open_window()
+    cell = window.start(window.prompt("demo: ask"))
+    window.until(lambda: window.buttons(cell), "buttons")
+    (box,) = cell.views
+    in_box = [str(state.get("value")) for state in window.states(box) if state["_model_name"] == "HTMLModel"]
+    assert [QUESTION in value for value in in_box].count(True) == 1
+    assert [QUESTION in str(each) for each in cell.outputs].count(True) == 1
+    window.click(cell, "Allow once")
+    window.until(lambda: cell.state, "the end")
+    assert (cell.state, window.boxes, cell.views) == ("ok", [], [])
+    assert "allowed by you" in cell.text
+
+
+def test_where_no_buttons_appear_a_box_asks_once_the_question_is_shown_and_from_then_on_at_once(
+    open_window: Open,
+) -> None:
+    window = open_window(draws=False, impatient=True)
+    for answer, decided in (("1", "allowed by you"), ("deny", "denied by you")):
+        cell = window.start(window.prompt("demo: ask"))
+        window.until(lambda: window.box, "a box")
+        assert (QUESTION in cell.text, QUESTION in window.boxes[-1]) == (True, True)
+        assert bool(cell.views) == (answer == "1")
+        window.type(answer)
+        window.until(lambda: cell.state, "the end")
+        assert decided in cell.text
+    assert len(window.boxes) == 2
+
+
+def test_escape_in_the_box_asks_again_once(open_window: Open) -> None:
+    window = open_window(draws=False, impatient=True)
+    cell = window.start(window.prompt("demo: ask"))
+    window.escape()
+    window.escape()
+    window.until(lambda: cell.state, "the end")
+    assert (len(window.boxes), "no answer was given" in cell.text) == (2, True)
+
+
+def test_an_early_question_and_a_status_line_leave_nothing_behind(open_window: Open) -> None:
+    """Also those that come before VS Code has cleared the cell's outputs, and where nothing else is shown."""
+    window = open_window()
+    cell = window.start(window.prompt("demo: ask"))
+    window.click(cell, "Deny")
+    window.until(lambda: cell.state, "the end")
+    stopped = window.start(window.prompt("demo: wait"))
+    window.shows(stopped, "◐")
+    window.interrupt(stopped)
+    assert ("Stopped by you" in stopped.text, "◐" in cell.text + stopped.text, window.lost) == (True, False, [])
+    assert [each for each in (*cell.outputs, *stopped.outputs) if not _says_something(each)] == []
