@@ -9,13 +9,21 @@ from contextlib import suppress
 import anyio
 import psutil
 import pytest
+from copilot_kernel.acp import process
 from copilot_kernel.acp.child_processes import Graces
 from copilot_kernel.acp.process import ALLOW_ALL, TAIL_BYTES, agent_process
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentStartFailed
 
 from ..limits import LIMIT
 
-pytestmark = pytest.mark.usefixtures("nothing_is_left")
+pytestmark = pytest.mark.usefixtures("nothing_is_left", "parentage")
+
+
+@pytest.fixture(params=["child", "apart"])
+def parentage(request, monkeypatch):
+    """An agent is a child of this process, or no descendant of it."""
+    monkeypatch.setattr(process, "_is_apart", request.param == "apart")
+
 
 ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.flush()"
 LEAVE_BEHIND = """
@@ -56,11 +64,11 @@ async def end(transport):
 
 async def test_what_is_sent_comes_back_and_the_end_of_input_ends_it(tmp_path, monkeypatch):
     monkeypatch.setenv("A_PROXY", "http://127.0.0.1:1")
-    source = "import os; print(os.getcwd(), os.environ['A_PROXY'], os.getpgid(0) == os.getpid(), flush=True)"
+    source = "import os; print(os.getcwd(), os.environ['A_PROXY'], os.getpgid(0), flush=True)"
     async with agent_process(python(f"{source}; {ECHO}"), str(tmp_path), graces=Graces(eof=20)) as agent:
         await agent.send(b"one\n")
         await agent.send(b"two\n")
-        assert await lines(agent, 3) == [f"{tmp_path} http://127.0.0.1:1 True".encode(), b"one", b"two"]
+        assert await lines(agent, 3) == [f"{tmp_path} http://127.0.0.1:1 {agent.process.pid}".encode(), b"one", b"two"]
     assert agent.process.returncode == 0
 
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from copilot_kernel.chat.turn_record import METADATA_KEY
 from copilot_kernel.cli.kernelspec import local_spec
+from copilot_kernel.config import Settings
+from copilot_kernel.sandbox import unavailable
 
-from .front_end import ARGV, OPTIONS, kernel_process
+from ..agent.command import COMMAND
+from .front_end import ARGV, OPTIONS, gone, kernel_process, until
 from .vs_code import Behaviour, VSCode
 
 IMPATIENT = "from copilot_kernel.frontend import vs_code; vs_code.DRAW_SECONDS = 0.5"
 PYTHON = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
 MAIN = "import runpy; runpy.run_module('copilot_kernel', run_name='__main__')"
-QUESTION = "Allow this (other)?"
+QUESTION = "Use this tool?"
 
 
 class Window(VSCode):
@@ -67,7 +71,7 @@ def test_an_answer_streams_and_its_record_is_in_the_saved_notebook(open_window: 
 
 
 def _says_something(output: dict) -> bool:
-    return bool(str(output.get("text") or output.get("data", {}).get("text/plain", "")).strip())
+    return output["output_type"] != "display_data" or bool(output["data"]["text/plain"].strip())
 
 
 def test_a_notebook_saved_by_an_earlier_version_runs(open_window: Open, tmp_path: Path) -> None:
@@ -89,7 +93,7 @@ def test_a_question_is_one_box_that_is_clicked_while_the_cell_runs(open_window: 
     assert [QUESTION in value for value in in_box].count(True) == 1
     assert [QUESTION in str(each) for each in cell.outputs].count(True) == 1
     window.click(cell, "Allow once")
-    window.until(lambda: cell.state, "the end")
+    window.finish(cell)
     assert (cell.state, window.boxes, cell.views) == ("ok", [], [])
     assert "allowed by you" in cell.text
 
@@ -104,7 +108,7 @@ def test_where_no_buttons_appear_a_box_asks_once_the_question_is_shown_and_from_
         assert (QUESTION in cell.text, QUESTION in window.boxes[-1]) == (True, True)
         assert bool(cell.views) == (answer == "1")
         window.type(answer)
-        window.until(lambda: cell.state, "the end")
+        window.finish(cell)
         assert decided in cell.text
     assert len(window.boxes) == 2
 
@@ -114,7 +118,7 @@ def test_escape_in_the_box_asks_again_once(open_window: Open) -> None:
     cell = window.start(window.prompt("demo: ask"))
     window.escape()
     window.escape()
-    window.until(lambda: cell.state, "the end")
+    window.finish(cell)
     assert (len(window.boxes), "no answer was given" in cell.text) == (2, True)
 
 
@@ -123,9 +127,38 @@ def test_an_early_question_and_a_status_line_leave_nothing_behind(open_window: O
     window = open_window()
     cell = window.start(window.prompt("demo: ask"))
     window.click(cell, "Deny")
-    window.until(lambda: cell.state, "the end")
+    window.finish(cell)
     stopped = window.start(window.prompt("demo: wait"))
     window.shows(stopped, "◐")
     window.interrupt(stopped)
     assert ("Stopped by you" in stopped.text, "◐" in cell.text + stopped.text, window.lost) == (True, False, [])
     assert [each for each in (*cell.outputs, *stopped.outputs) if not _says_something(each)] == []
+
+
+@pytest.mark.parametrize("sandbox", ["off", "required"])
+def test_an_interrupt_ends_the_cell_but_not_the_agent_which_ends_with_the_kernel(
+    open_window: Open, tmp_path: Path, sandbox: str
+) -> None:
+    if sandbox == "required" and (problem := unavailable(Settings(start_folder=str(tmp_path / "work")))):
+        pytest.skip(str(problem))
+    window, agents = open_window(environ={"COPILOT_KERNEL_SANDBOX": sandbox}), list[psutil.Process]()
+    for code in ("wait", "ask", "wait"):
+        cell = window.start(window.prompt(f"demo: say Begun.\nremember\n{code}"))
+        window.shows(cell, "prompt")
+        agents = agents or _agents(window)
+        window.interrupt(cell)
+        assert "Stopped by you" in cell.text
+    assert "prompt 4 " in window.run(window.prompt("demo: remember")).text
+    assert agents == _agents(window) != []
+    window.front_end.process.kill()
+    until(lambda: all(map(gone, agents)), "the end of the agent")
+
+
+def _agents(window: Window) -> list[psutil.Process]:
+    return [each for each in psutil.process_iter() if _is_agent(each, window)]
+
+
+def _is_agent(process: psutil.Process, window: Window) -> bool:
+    with suppress(psutil.Error):
+        return COMMAND[-1] in process.cmdline() and process.cwd() == str(window.path.parent)
+    return False

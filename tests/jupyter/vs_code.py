@@ -168,7 +168,10 @@ class VSCode:
 
     def run(self, cell: Cell | str) -> Cell:
         """▷, and wait for its end."""
-        cell = self.start(cell)
+        return self.finish(self.start(cell))
+
+    def finish(self, cell: Cell) -> Cell:
+        """Wait for its end."""
         self.until(lambda: cell.state, "the end of the cell")
         return cell
 
@@ -225,7 +228,7 @@ class VSCode:
         else:
             client = self.front_end.client
             client.control_channel.send(client.session.msg("interrupt_request", {}))
-        self.until(lambda: cell.state, "the end of the stopped cell")
+        self.finish(cell)
 
     # -- messages -----------------------------------------------------------------------------------------------------
 
