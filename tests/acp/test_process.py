@@ -9,7 +9,7 @@ from contextlib import suppress
 import anyio
 import psutil
 import pytest
-from copilot_kernel.acp import process
+from copilot_kernel.acp import apart
 from copilot_kernel.acp.child_processes import Graces
 from copilot_kernel.acp.process import ALLOW_ALL, TAIL_BYTES, agent_process
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentStartFailed
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left", "parentage")
 @pytest.fixture(params=["child", "apart"])
 def parentage(request, monkeypatch):
     """An agent is a child of this process, or no descendant of it."""
-    monkeypatch.setattr(process, "_is_apart", request.param == "apart")
+    monkeypatch.setattr(apart, "_is_apart", request.param == "apart")
 
 
 ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.flush()"

@@ -13,6 +13,8 @@ import pytest
 from copilot_kernel.chat.turn_record import METADATA_KEY
 from copilot_kernel.cli.kernelspec import local_spec
 from copilot_kernel.config import Settings
+from copilot_kernel.frontend.context import SAVE
+from copilot_kernel.frontend.vs_code import AS_SAVED
 from copilot_kernel.sandbox import unavailable
 
 from ..agent.command import COMMAND
@@ -162,3 +164,40 @@ def _is_agent(process: psutil.Process, window: Window) -> bool:
     with suppress(psutil.Error):
         return COMMAND[-1] in process.cmdline() and process.cwd() == str(window.path.parent)
     return False
+
+
+def test_the_saved_file_tells_which_cell_asks_and_what_it_did_before_a_restart(
+    open_window: Open, tmp_path: Path
+) -> None:
+    environ = {"COPILOT_KERNEL_ALLOW": '["Edit"]', "COPILOT_KERNEL_RERUN": "keep"}
+    environ |= {name: str(tmp_path / name) for name in ("COPILOT_KERNEL_STATE", "COPILOT_KERNEL_DEMO_HOME")}
+    window, file = open_window(environ=environ), tmp_path / "work" / "a.txt"
+    file.write_text("old\n")
+    window.insert("# Notes")
+    window.save()
+    asking = window.insert(window.prompt("demo: echo @above"))
+    assert SAVE in str(window.run(asking).outputs)
+    window.save()
+    assert "notebook:cell/" in window.run(asking).text
+    window.run(window.prompt("demo: say Gladly.\nedit a.txt old => new"))
+    window.save()
+    assert [AS_SAVED in each.text for each in window.cells].count(True) == 1
+    window.front_end.process.kill()
+
+    again = open_window(environ=environ)
+    file.write_text("old\n")
+    kept = again.run(next(cell for cell in again.cells if "Gladly" in cell.source))
+    assert ("Not sent (rerun = keep)" in kept.text, "Gladly." in kept.text, file.read_text()) == (True, True, "old\n")
+    assert "prompt 3 " in again.run(again.prompt("demo: remember")).text
+
+
+def test_a_turn_is_undone_with_a_click(open_window: Open, tmp_path: Path) -> None:
+    window = open_window(environ={"COPILOT_KERNEL_ALLOW": '["Edit"]'})
+    file = tmp_path / "work" / "a.txt"
+    file.write_text("old\n")
+    window.run(window.prompt("demo: edit a.txt old => new"))
+    assert file.read_text() == "new\n"
+    undo = window.start("%undo 1" if window.language == "markdown" else "%copilot %undo 1")
+    window.click(window.finish(undo), "Restore")
+    window.shows(undo, "✓ Restored: a.txt")
+    assert file.read_text() == "old\n"

@@ -15,11 +15,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from anyio.abc import Process
+
     from .transport import PipeTransport
 
 _RESTORED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
 """Signals that this parent ignores, but not its program."""
 _KILLED = -signal.SIGKILL
+_is_apart = False
 
 
 class ApartProcess:
@@ -39,17 +42,26 @@ class ApartProcess:
         return self.returncode
 
 
-async def open_apart(argv: Sequence[str], **options: Any) -> ApartProcess:
-    """Start `argv` with the `options` of `anyio.open_process`. Raises OSError, ValueError."""
+def keep_apart() -> None:
+    """From now on, start agents as no descendants of this process: a front end interrupts all of those."""
+    global _is_apart
+    _is_apart = True
+
+
+async def open_agent(argv: Sequence[str], **options: Any) -> Process | ApartProcess:
+    """Start `argv` in a session of its own, with `options` of `anyio.open_process`. Raises OSError, ValueError."""
     import anyio
 
     from .transport import PipeTransport
 
+    options["start_new_session"] = True
+    if not _is_apart:
+        return await anyio.open_process(argv, **options)
     reading, writing = os.pipe()
     status = PipeTransport(reading, -1)
     try:
         command = (sys.executable, "-I", "-S", __file__, str(writing), *argv)
-        first = await anyio.open_process(command, pass_fds=(writing,), start_new_session=True, **options)
+        first = await anyio.open_process(command, pass_fds=(writing,), **options)
     except BaseException:
         await status.close()
         raise

@@ -10,19 +10,17 @@ import os
 import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 
 import anyio
 from anyio.abc import Process
 
 from ..errors import AgentError, AgentNotFound, AgentStartFailed
-from .apart import ApartProcess, open_apart
+from .apart import ApartProcess, open_agent
 from .child_processes import Graces, guarded, signal_name, start_problem, unwatch, watch, without_proxy_to_us
 from .transport import Pace, PipeTransport, single_error
 
 TAIL_BYTES = 64 * 1024
 """Of standard error, that are kept."""
-_is_apart = False
 ALLOW_ALL = "COPILOT_ALLOW_ALL"
 """With it, Copilot CLI asks about nothing: whoever wrote a project's `.env` may have set it."""
 
@@ -43,15 +41,6 @@ async def agent_process(
                 yield transport
             finally:
                 await transport.close()
-
-
-def keep_apart() -> None:
-    """From now on, start agents as no descendants of this process: a front end interrupts all of those."""
-    global _is_apart
-    _is_apart = True
-
-
-_open = partial(anyio.open_process, start_new_session=True)
 
 
 def _passed(environ: Mapping[str, str]) -> dict[str, str]:
@@ -160,7 +149,7 @@ async def _start(argv: Sequence[str], cwd: str, graces: Graces, environ: Mapping
     theirs, ours = (stdin[0], stdout[1], stderr[1]), (stdout[0], stdin[1], stderr[0])
     try:
         with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
-            process = await (open_apart if _is_apart else _open)(
+            process = await open_agent(
                 list(argv), stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
                 cwd=cwd, env=without_proxy_to_us(guarded(_passed(environ))),
             )  # fmt: skip

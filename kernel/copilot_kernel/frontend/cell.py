@@ -123,6 +123,8 @@ class Cell:
         self._left_empty = ""
         """The prompt for input that VS Code has answered with an empty line, as it does on Escape."""
         self.live, self.cell_id = live, cell_id
+        self.saved_id = cell_id or ""
+        """The cell's id in the notebook; empty if it is not known."""
         self.widgets = live and cell_id is not None and kernel.widgets_work
         self.session = str(request.parent["header"]["session"])
         """The front end that runs it: the `session` in the header of its messages."""

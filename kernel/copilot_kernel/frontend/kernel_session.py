@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..errors import CopilotError
+from . import vs_code
 from .cell import Cell
 from .chat_runner import ChatRunner
 from .command_context import CommandContext
@@ -92,6 +93,9 @@ class KernelSession:
         makes the live notebook of the turn.
         """
         self._watched = cell.live
+        if vs_code.is_cell(cell.cell_id) and (path := vs_code.notebook_of(cell.cell_id or "")):
+            os.environ["JPY_SESSION_NAME"] = path  # as Jupyter's server does
+            cell.saved_id = await asyncio.to_thread(vs_code.saved_id, path, cell.source)
         with first_status(cell, code):
             return await self._run(cell, code, make_notebook, dict(values or {}))
 
@@ -210,6 +214,8 @@ class KernelSession:
             now = self.command_context.situation(cell.live)
             if line := await asyncio.to_thread(introduction, now.settings, now.in_force.mode):
                 cell.display(render_notice(Notice(-1, 0, "info", line)))
+            if vs_code.is_cell(cell.cell_id) and now.settings.notebook_tools:
+                cell.display(render_notice(Notice(-1, 0, "info", vs_code.AS_SAVED)))
 
     def _noted_for_undo(self, notebook: TurnNotebook | None) -> str:
         """Note the cells that the turn has changed. What `%undo` takes for it; empty if it has changed nothing."""

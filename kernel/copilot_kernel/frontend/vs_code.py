@@ -6,12 +6,8 @@ They are known by their cells, which VS Code names by URIs, and not by the ids i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from contextlib import suppress
 from urllib.parse import unquote, urlsplit
-
-if TYPE_CHECKING:
-    from ..notebook.live import NotebookCell
 
 SCHEME = "vscode-notebook-cell"
 HOLD_SECONDS = 0.5
@@ -32,10 +28,15 @@ def notebook_of(cell_id: str) -> str:
     return path if os.path.isabs(path) and os.path.isfile(path) else ""
 
 
-def saved_id(cells: Iterable[NotebookCell], source: str) -> str:
+def saved_id(path: str, source: str) -> str:
     """The id of the one cell that was saved with this source; empty if there is none, or more than one."""
-    found = [cell.id for cell in cells if cell.source == source]
-    return found[0] if len(found) == 1 else ""
+    from ..notebook.live import NotebookError
+    from .saved_notebook import read_saved
+
+    with suppress(NotebookError):
+        found = [cell.id for cell in read_saved(path).cells if cell.source == source]
+        return found[0] if len(found) == 1 else ""
+    return ""
 
 
 def boxed(cell_id: str | None, words: str) -> str:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..acp.process import keep_apart
+from ..acp.apart import keep_apart
 from ..errors import REPORT_BUG, CopilotError, UsageError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT

@@ -21,6 +21,7 @@ from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_cells import NotebookCells
 from ..frontend.notebook_turn import CurrentNotebook
 from ..frontend.page_comm import Pages
+from ..frontend.vs_code import is_cell
 from ..frontend.warm_start import WarmStart
 from ..rendering.plain import clean, visible_line
 from . import comms, lifetime
@@ -75,7 +76,7 @@ class CopilotKernel(ConcurrentKernel):
         self.kernel_session = KernelSession(
             guard_seconds=self.guard_seconds,
             live=live,
-            environ={**os.environ, AGENT: self.agent} if self.agent and not is_own else os.environ,
+            environ={**os.environ, AGENT: self.agent} if self.agent and not is_own else dict(os.environ),
             own_agent=self.agent if is_own else "",
             started_in=started_in,
         )
@@ -138,8 +139,8 @@ class CopilotKernel(ConcurrentKernel):
     def _notebook(self, cell: Cell) -> NotebookCells:
         """The live notebook for a turn of the cell."""
         assert self.running is not None
-        page = self._pages.of(self, self.running) if cell.live and cell.cell_id else None
-        return NotebookCells(page, asking=cell.cell_id or "", started=notebook_at_start())
+        page = self._pages.of(self, self.running) if cell.live and cell.cell_id and not is_cell(cell.cell_id) else None
+        return NotebookCells(page, asking=cell.saved_id, started=notebook_at_start())
 
     # -- how a cell ends ------------------------------------------------------------------------------------------
 
