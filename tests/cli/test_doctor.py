@@ -32,10 +32,10 @@ def test_where_all_is_well_every_line_says_so_and_settings_are_listed(program):
     lines = done.stdout.splitlines()
     marks = [line.partition(":")[0] for line in lines if line[:1] in "✓✗–"]
     assert (done.returncode, done.stderr) == (0, "")
-    *needed, sandbox, sharing = (mark for mark in marks if mark)
+    *needed, sandbox, sharing, vs_code = (mark for mark in marks if mark)
     assert needed == ["✓ kernelspec", "✓ ipykernel", "✓ widgets", "✓ agent", "✓ sign-in"]
     assert sandbox[2:] == "sandbox"  # possible or not, nobody has asked for one
-    assert sharing == "✓ sharing"
+    assert (sharing, vs_code) == ("✓ sharing", "– VS Code")
     settings = lines[lines.index("settings") + 1 :]
     assert settings[0] == '  agent             "demo"  (environment)'
     assert '  allow             ["Read"]  (environment)' in settings

@@ -104,7 +104,7 @@ def test_where_no_buttons_appear_a_box_asks_once_the_question_is_shown_and_from_
     open_window: Open,
 ) -> None:
     window = open_window(draws=False, impatient=True)
-    for answer, decided in (("1", "allowed by you"), ("deny", "denied by you")):
+    for answer, decided in (("1", "allowed by you"), ("deny", "denied by you"), ("3", "denied by you")):
         cell = window.start(window.prompt("demo: ask"))
         window.until(lambda: window.box, "a box")
         assert (QUESTION in cell.text, QUESTION in window.boxes[-1]) == (True, True)
@@ -112,7 +112,7 @@ def test_where_no_buttons_appear_a_box_asks_once_the_question_is_shown_and_from_
         window.type(answer)
         window.finish(cell)
         assert decided in cell.text
-    assert len(window.boxes) == 2
+    assert len(window.boxes) == 3
 
 
 def test_escape_in_the_box_asks_again_once(open_window: Open) -> None:

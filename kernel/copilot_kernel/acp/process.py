@@ -15,7 +15,7 @@ import anyio
 from anyio.abc import Process
 
 from ..errors import AgentError, AgentNotFound, AgentStartFailed
-from .apart import ApartProcess, open_agent
+from . import apart
 from .child_processes import Graces, guarded, signal_name, start_problem, unwatch, watch, without_proxy_to_us
 from .transport import Pace, PipeTransport, single_error
 
@@ -52,9 +52,7 @@ class ProcessTransport:
 
     is_remote = False
 
-    def __init__(
-        self, process: Process | ApartProcess, pipe: PipeTransport, stderr: PipeTransport, graces: Graces
-    ) -> None:
+    def __init__(self, process: Process, pipe: PipeTransport, stderr: PipeTransport, graces: Graces) -> None:
         self.process = process
         self._pipe, self._stderr, self._graces = pipe, stderr, graces
         self._tail = bytearray()
@@ -149,9 +147,9 @@ async def _start(argv: Sequence[str], cwd: str, graces: Graces, environ: Mapping
     theirs, ours = (stdin[0], stdout[1], stderr[1]), (stdout[0], stdin[1], stderr[0])
     try:
         with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
-            process = await open_agent(
-                list(argv), stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
-                cwd=cwd, env=without_proxy_to_us(guarded(_passed(environ))),
+            process = await anyio.open_process(
+                [*apart.prefix, *argv], stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
+                cwd=cwd, env=without_proxy_to_us(guarded(_passed(environ))), start_new_session=True,
             )  # fmt: skip
     except BaseException as error:
         _close(ours)

@@ -22,8 +22,6 @@ from .kernelspec import is_ours, local_spec, remote_spec, write
 NEEDS_PYCRYPTODOMEX = "remote kernels need pycryptodomex in this environment: pip install pycryptodomex"
 DIFFERS = "{} exists and differs."
 ANOTHER_KERNEL = "{} holds another kernel."
-EARLIER_LANGUAGE = "copilot"
-"""Of kernelspecs that earlier versions have written."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,7 +69,7 @@ def install_for_gateway(name: str, display_name: str, agent: str, place: Path) -
     both = {name: local_spec(display_name, agent), f"{name}_remote": remote_spec(display_name, agent)}
     for each, spec in both.items():
         folder = place / each.lower()
-        earlier = {**spec, "language": EARLIER_LANGUAGE}
+        earlier = {**spec, "language": "copilot"}  # as earlier versions wrote it
         if os.path.exists(folder) and _read(folder) not in (spec, earlier):  # somebody may have edited it
             raise UsageError(DIFFERS.format(folder), "Remove it, or choose another name with --name.")
     specs = KernelSpecManager(user_kernel_dir=str(place))

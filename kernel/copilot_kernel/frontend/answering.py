@@ -110,7 +110,7 @@ async def answer_in_cell(
             await shown.wait()
             if widgets is not None and await _is_drawn(cell, widgets.widget, vs_code.DRAW_SECONDS):
                 return None
-            cell.clients.undrawn = widgets is not None
+            cell.clients.undrawn |= widgets is not None
         answer = await typed()
         return undecided if answer is None else answer
 

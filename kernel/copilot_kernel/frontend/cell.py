@@ -120,8 +120,8 @@ class Cell:
         self._asking = asyncio.Lock()
         # Questions that were withdrawn while the user may have been typing: so many answers may be for those.
         self._outdated = 0
+        # The prompt to which the last line of input was empty, as VS Code sends it on Escape.
         self._left_empty = ""
-        """The prompt for input that VS Code has answered with an empty line, as it does on Escape."""
         self.live, self.cell_id = live, cell_id
         self.saved_id = cell_id or ""
         """The cell's id in the notebook; empty if it is not known."""

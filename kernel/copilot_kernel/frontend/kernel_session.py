@@ -19,6 +19,7 @@ from .first_status import first_status
 from .notebook_turn import CurrentNotebook, MakeNotebook, TurnNotebook
 from .page_turn import PageTurn
 from .pickers import Pickers
+from .saved_notebook import saved_id
 
 if TYPE_CHECKING:
     from ..chat import Chat, SessionStore, Turn
@@ -95,7 +96,7 @@ class KernelSession:
         self._watched = cell.live
         if vs_code.is_cell(cell.cell_id) and (path := vs_code.notebook_of(cell.cell_id or "")):
             os.environ["JPY_SESSION_NAME"] = path  # as Jupyter's server does
-            cell.saved_id = await asyncio.to_thread(vs_code.saved_id, path, cell.source)
+            cell.saved_id = await asyncio.to_thread(saved_id, path, cell.source)
         with first_status(cell, code):
             return await self._run(cell, code, make_notebook, dict(values or {}))
 

@@ -6,7 +6,6 @@ They are known by their cells, which VS Code names by URIs, and not by the ids i
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from urllib.parse import unquote, urlsplit
 
 SCHEME = "vscode-notebook-cell"
@@ -26,17 +25,6 @@ def notebook_of(cell_id: str) -> str:
     """Where the cell's notebook is on this machine; empty if it was never saved, or is not here."""
     path = unquote(urlsplit(cell_id).path)
     return path if os.path.isabs(path) and os.path.isfile(path) else ""
-
-
-def saved_id(path: str, source: str) -> str:
-    """The id of the one cell that was saved with this source; empty if there is none, or more than one."""
-    from ..notebook.live import NotebookError
-    from .saved_notebook import read_saved
-
-    with suppress(NotebookError):
-        found = [cell.id for cell in read_saved(path).cells if cell.source == source]
-        return found[0] if len(found) == 1 else ""
-    return ""
 
 
 def boxed(cell_id: str | None, words: str) -> str:
