@@ -185,7 +185,7 @@ async def _unseen(cell: Cell, widget: Interactive, result: T) -> T:
     known = cell.others_before
     while True:
         known = await cell.clients.another(cell.session, known)
-        if await _is_drawn(cell, widget) or await asyncio.to_thread(_is_saved, widget):
+        if await _is_drawn(cell, widget, GRACE_SECONDS) or await asyncio.to_thread(_is_saved, widget):
             continue
         if cell.clients.others(cell.session) == known:
             return result
@@ -204,7 +204,7 @@ def _is_saved(widget: Interactive) -> bool:
         return False
 
 
-async def _is_drawn(cell: Cell, widget: Interactive, seconds: float = GRACE_SECONDS) -> bool:
+async def _is_drawn(cell: Cell, widget: Interactive, seconds: float) -> bool:
     loop, drawn = asyncio.get_running_loop(), asyncio.Event()
 
     def on_drawn() -> None:
