@@ -100,7 +100,7 @@ class VSCode:
         self.boxes: list[str] = []
         """The prompts of all boxes so far."""
         self.lost: list[str] = []
-        """Display ids that were updated but are not known."""
+        """Display ids that were updated but are not known, or whose update made it rewrite the cell."""
         self.published: list[Message] = []
         self._replies: set[str] = set()
         self._viewed: set[str] = set()
@@ -284,6 +284,7 @@ class VSCode:
         if output is None:
             return  # it was rewritten away
         if self.behaviour.rewrites and output["metadata"] != content["metadata"]:
+            self.lost.append(display_id)
             owner.outputs = [output if each.get("id") == display_id else each for each in owner.stale]
         output |= {"data": content["data"], "metadata": content["metadata"]}
 
