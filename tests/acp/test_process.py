@@ -9,6 +9,7 @@ from contextlib import suppress
 import anyio
 import psutil
 import pytest
+from copilot_kernel.acp import apart
 from copilot_kernel.acp.child_processes import Graces
 from copilot_kernel.acp.process import ALLOW_ALL, TAIL_BYTES, agent_process
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentStartFailed
@@ -16,6 +17,15 @@ from copilot_kernel.errors import AgentExited, AgentNotFound, AgentStartFailed
 from ..limits import LIMIT
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
+
+
+@pytest.fixture(params=["child", "apart"])
+def parentage(request, monkeypatch):
+    """An agent is a child of this process, or no descendant of it."""
+    monkeypatch.setattr(apart, "prefix", ())
+    if request.param == "apart":
+        apart.keep_apart()
+
 
 ECHO = "import sys\nfor line in sys.stdin.buffer: sys.stdout.buffer.write(line); sys.stdout.flush()"
 LEAVE_BEHIND = """
@@ -54,13 +64,14 @@ async def end(transport):
 # -- life ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("parentage")
 async def test_what_is_sent_comes_back_and_the_end_of_input_ends_it(tmp_path, monkeypatch):
     monkeypatch.setenv("A_PROXY", "http://127.0.0.1:1")
-    source = "import os; print(os.getcwd(), os.environ['A_PROXY'], os.getpgid(0) == os.getpid(), flush=True)"
+    source = "import os; print(os.getcwd(), os.environ['A_PROXY'], os.getpgid(0), flush=True)"
     async with agent_process(python(f"{source}; {ECHO}"), str(tmp_path), graces=Graces(eof=20)) as agent:
         await agent.send(b"one\n")
         await agent.send(b"two\n")
-        assert await lines(agent, 3) == [f"{tmp_path} http://127.0.0.1:1 True".encode(), b"one", b"two"]
+        assert await lines(agent, 3) == [f"{tmp_path} http://127.0.0.1:1 {agent.process.pid}".encode(), b"one", b"two"]
     assert agent.process.returncode == 0
 
 
@@ -80,6 +91,7 @@ ENDINGS = [
 
 
 @pytest.mark.parametrize(("source", "words"), ENDINGS)
+@pytest.mark.usefixtures("parentage")
 async def test_the_end_comes_with_its_reason_and_the_last_words(tmp_path, source, words):
     source = f"import sys; print('out', flush=True); print('last words', file=sys.stderr, flush=True); {source}"
     async with agent_process(python(source), str(tmp_path)) as agent:
@@ -116,6 +128,7 @@ QUICK = Graces(eof=0.05, term=0.05, kill=20, linger=0.05)
 STUBBORN = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True)\nwhile True: time.sleep(60)"
 
 
+@pytest.mark.usefixtures("parentage")
 async def test_one_that_is_stuck_in_writing_hears_the_end_of_its_input(tmp_path):
     source = "import sys; sys.stdout.write('x' * 5_000_000); sys.stdout.flush(); sys.stdin.read(); sys.exit(5)"
     async with agent_process(python(source), str(tmp_path)) as agent:
@@ -132,6 +145,7 @@ async def test_one_that_is_stuck_in_writing_hears_the_end_of_its_input(tmp_path)
     ],
 )
 @pytest.mark.parametrize("cancelled", [False, True])
+@pytest.mark.usefixtures("parentage")
 async def test_it_gets_the_end_of_input_then_sigterm_then_sigkill(tmp_path, source, code, graces, cancelled):
     with anyio.CancelScope() as scope:
         async with agent_process(python(source), str(tmp_path), graces=graces) as agent:
@@ -143,6 +157,7 @@ async def test_it_gets_the_end_of_input_then_sigterm_then_sigkill(tmp_path, sour
 
 
 @pytest.mark.parametrize("its_end", ["os.kill(os.getpid(), 9)", "sys.stdin.read()"])
+@pytest.mark.usefixtures("parentage")
 async def test_what_its_group_left_behind_goes_with_it(tmp_path, its_end):
     async with agent_process(python(f"{LEAVE_BEHIND}; {its_end}"), str(tmp_path)) as agent:
         (grandchild,) = await lines(agent, 1)
@@ -151,6 +166,7 @@ async def test_what_its_group_left_behind_goes_with_it(tmp_path, its_end):
     await gone(int(grandchild))
 
 
+@pytest.mark.usefixtures("parentage")
 async def test_one_that_left_the_group_and_holds_the_pipes_does_not_hide_the_end(tmp_path):
     source = f"{LEAVE_BEHIND.replace(')).', '), start_new_session=True).')}; sys.exit(3)"
     async with agent_process(python(source), str(tmp_path)) as agent:

@@ -32,10 +32,10 @@ def test_where_all_is_well_every_line_says_so_and_settings_are_listed(program):
     lines = done.stdout.splitlines()
     marks = [line.partition(":")[0] for line in lines if line[:1] in "✓✗–"]
     assert (done.returncode, done.stderr) == (0, "")
-    *needed, sandbox, sharing = (mark for mark in marks if mark)
+    *needed, sandbox, sharing, vs_code = (mark for mark in marks if mark)
     assert needed == ["✓ kernelspec", "✓ ipykernel", "✓ widgets", "✓ agent", "✓ sign-in"]
     assert sandbox[2:] == "sandbox"  # possible or not, nobody has asked for one
-    assert sharing == "✓ sharing"
+    assert (sharing, vs_code) == ("✓ sharing", "– VS Code")
     settings = lines[lines.index("settings") + 1 :]
     assert settings[0] == '  agent             "demo"  (environment)'
     assert '  allow             ["Read"]  (environment)' in settings
@@ -126,11 +126,12 @@ def test_another_program_is_not_run_with_words_that_it_may_not_know(program, tmp
     assert not (tmp_path / "arguments").exists()
 
 
-def test_a_kernelspec_whose_python_lost_the_package_is_found(program, tmp_path):
+@pytest.mark.parametrize("edit", [{"argv": ["/gone/python", "-m", "copilot_kernel"]}, {"language": "copilot"}])
+def test_a_kernelspec_that_does_not_work_or_not_in_vs_code_is_found(program, tmp_path, edit):
     program("install", "--user", "--name", "lost")
     file = tmp_path / "data" / "kernels" / "lost" / "kernel.json"
     spec = json.loads(file.read_text())
-    file.write_text(json.dumps(spec | {"argv": [str(tmp_path / "gone" / "python"), *spec["argv"][1:]]}))
+    file.write_text(json.dumps(spec | edit))
     report = found(program, "--no-start")["kernelspec"]
     assert [state for state, text in report if text.startswith("lost ")] == ["broken"]
     assert [state for state, text in report if not text.startswith("lost ")] == ["ok"]

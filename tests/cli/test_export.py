@@ -68,8 +68,8 @@ def test_each_prompt_is_a_cell_and_what_came_of_it_its_outputs(program, store, t
 def test_the_notebook_knows_its_kernel_and_its_session(program, store, tmp_path):
     program("export", "last", "--from-log", "-o", "chat.ipynb", **store)
     notebook = read(tmp_path / "chat.ipynb")
-    assert notebook.metadata.kernelspec == {"display_name": "Copilot", "language": "copilot", "name": "copilot"}
-    assert notebook.metadata.language_info.name == "copilot"
+    assert notebook.metadata.kernelspec == {"display_name": "Copilot", "language": "markdown", "name": "copilot"}
+    assert notebook.metadata.language_info.name == "markdown"
     assert notebook.metadata.copilot_kernel == {
         "session_id": SESSION,
         "agent": "Copilot",

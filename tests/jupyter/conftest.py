@@ -59,6 +59,6 @@ def start_kernel(tmp_path: Path) -> Iterator[StartKernel]:
 @pytest.fixture(scope="session")
 def kernelspec(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The name of an installed kernel that runs the demo agent; `JUPYTER_PATH` leads to it."""
-    spec = {"argv": ARGV, "language": "copilot", "interrupt_mode": "message"}
+    spec = {"argv": ARGV, "language": "markdown", "interrupt_mode": "message"}
     with installed(tmp_path_factory.mktemp("jupyter"), "copilot-test", **spec) as name:
         yield name

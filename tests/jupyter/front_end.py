@@ -278,7 +278,7 @@ def kernel_process(folder: Path, environ: Mapping[str, str], argv: tuple[str, ..
         connection_file=str(folder / "connection.json"), transport="ipc", ip=str(Path(sockets.name) / "socket")
     )
     manager._kernel_spec = KernelSpec(
-        argv=list(argv), display_name="Copilot", language="copilot", interrupt_mode="message"
+        argv=list(argv), display_name="Copilot", language="markdown", interrupt_mode="message"
     )
     work = folder / "work"
     work.mkdir(exist_ok=True)

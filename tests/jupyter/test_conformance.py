@@ -15,7 +15,7 @@ class TestConformance(jupyter_kernel_test.KernelTests):
     """jupyter_kernel_test with the demo agent; it sends no cell ids, so that answers come as in a console."""
 
     kernel_name = "copilot-test"
-    language_name = "copilot"
+    language_name = "markdown"
     file_extension = ".md"
     code_hello_world = "demo: say hello, world"
     completion_samples = [{"text": "%he", "matches": ["%help"]}]  # noqa: RUF012

@@ -120,7 +120,7 @@ async def open_and_close(
         manager = AsyncKernelManager(
             connection_file=str(folder / "connection.json"), transport="ipc", ip=str(Path(sockets) / "socket")
         )
-        manager._kernel_spec = KernelSpec(argv=list(argv), display_name="Copilot", language="copilot")
+        manager._kernel_spec = KernelSpec(argv=list(argv), display_name="Copilot", language="markdown")
         settings = {**os.environ, **no_settings(folder), **ON, **environ}
         trust_environment(settings)
         await manager.start_kernel(cwd=str(work), env=settings, stderr=DEVNULL)

@@ -1,11 +1,14 @@
 """The front-end extension, and the guard of the chat page: functions that need no page, tested in Node; its files."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import jupyterlab
 import pytest
+from copilot_kernel.config import LANGUAGE
 from jupyter_core.paths import jupyter_path
 
 from ..limits import LIMIT
@@ -21,6 +24,14 @@ def test_in_node(topic: str) -> None:
     command = [node, "--test", "--test-reporter=tap", str(HERE / f"{topic}.test.mjs")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
     assert done.returncode == 0, done.stdout
+
+
+def test_a_console_for_a_markdown_file_does_not_choose_our_kernel_by_its_language() -> None:
+    """JupyterLab compares the names as they are."""
+    bundles = Path(jupyterlab.__file__).parents[4].glob("share/jupyter/lab/static/jlab_core.*.js")
+    named = re.compile(r'name:"([^"]+)",displayName:\w+\.__\("[^"]+"\),mime:"text/x-markdown"')
+    names = [name for bundle in bundles for name in named.findall(bundle.read_text("utf-8"))]
+    assert names == ["Markdown"] != [LANGUAGE]
 
 
 def test_the_installed_files_are_those_of_the_source() -> None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ipywidgets import Box, Layout, VBox, Widget  # type: ignore[attr-defined]
+from ipywidgets import HTML, Box, Layout, VBox, Widget  # type: ignore[attr-defined]
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 MAX_NAME_CHARS = 200
@@ -14,6 +14,9 @@ MAX_NAME_CHARS = 200
 CLASS = "copilot-question"
 ASKED = "copilot-asked"
 """Class of the display above the buttons that says what is asked."""
+
+BOXED = "copilot-boxed"
+"""Class of a box that says itself what is asked, in the colours of the front end."""
 
 OVER = "The kernel that asked this has stopped. The question can no longer be answered."
 """Shown in place of the buttons by front ends that mark widgets without a kernel."""
@@ -43,7 +46,11 @@ STYLE = f"""<style>
 .{CLASS}.jupyter-widgets-disconnected::after {{ content: "{OVER}"; margin: 4px 11px; font-size: 14px }}
 .{CLASS}.jupyter-widgets-disconnected button, .{CLASS}.jupyter-widgets-disconnected::before,
 .{CLASS} .jupyter-widgets-disconnected::before {{ display: none }}
-.jp-OutputArea-child:has(+ .jp-OutputArea-child .{CLASS}) .{ASKED}-open {{ display: none }}
+.jp-OutputArea-child:has(+ .jp-OutputArea-child .{CLASS}) .{ASKED}-open, .{CLASS} .{ASKED}-open {{ display: none }}
+.cell-output-ipywidget-background:has(.{BOXED}) {{ background: none !important; padding: 0 }}
+.{BOXED}, .{BOXED} .widget-html-content, .{BOXED} label, .{BOXED} .widget-label {{
+  color: var(--vscode-editor-foreground, #111) }}
+.{BOXED} {{ background: var(--vscode-editor-background, #fff); padding: 4px 0 4px 8px }}
 @media (prefers-reduced-motion: no-preference) {{
   .{CLASS} .jupyter-button {{ transition: opacity 0.2s }}
 }}
@@ -67,6 +74,11 @@ class Interactive:
     def bundle(self) -> dict[str, Any]:
         """The MIME bundle that shows it where there are widgets; add what is shown elsewhere."""
         return {WIDGET_VIEW: {"version_major": 2, "version_minor": 0, "model_id": self._box.model_id}}
+
+    def say(self, html: str) -> None:
+        """Say above everything else what is asked: HTML of ours, in which all foreign text is escaped."""
+        self._box.children = (HTML(html, layout=Layout(width="auto", margin="0")), *self._box.children)
+        self._box.add_class(BOXED)
 
     def probe(self, on_drawn: Callable[[], None]) -> None:
         """Call `on_drawn` whenever a client has drawn the box: an invisible widget in it counts its views."""

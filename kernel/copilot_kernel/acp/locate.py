@@ -27,7 +27,7 @@ Install it and sign in, in a terminal:
     npm install -g @github/copilot
     copilot login
 Or try the demo agent, which needs neither account nor network:
-    %agent demo            (in a cell of this notebook)
+    %agent demo            (in a cell of this notebook; in a Python notebook: %copilot %agent demo)
     copilot-kernel demo    (opens JupyterLab on the tour)
 Or name another agent, for example: COPILOT_KERNEL_AGENT="opencode acp\""""
 

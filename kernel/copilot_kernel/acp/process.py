@@ -15,6 +15,7 @@ import anyio
 from anyio.abc import Process
 
 from ..errors import AgentError, AgentNotFound, AgentStartFailed
+from . import apart
 from .child_processes import Graces, guarded, signal_name, start_problem, unwatch, watch, without_proxy_to_us
 from .transport import Pace, PipeTransport, single_error
 
@@ -147,7 +148,7 @@ async def _start(argv: Sequence[str], cwd: str, graces: Graces, environ: Mapping
     try:
         with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
             process = await anyio.open_process(
-                list(argv), stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
+                [*apart.prefix, *argv], stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
                 cwd=cwd, env=without_proxy_to_us(guarded(_passed(environ))), start_new_session=True,
             )  # fmt: skip
     except BaseException as error:

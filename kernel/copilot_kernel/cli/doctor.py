@@ -18,7 +18,7 @@ from ..acp.messages import AgentInfo
 from ..agentd.key import DIGEST_CHARS
 from ..agentd.sockets import socket_path
 from ..chat import Chat
-from ..config import Settings
+from ..config import LANGUAGE, Settings
 from ..errors import CopilotError
 from ..jupyter.dispatch import changed_internals
 from ..mcp_config import describe
@@ -31,6 +31,7 @@ from .sessions import with_chat
 PROBE_SECONDS = 5.0
 """How long another program may take to answer."""
 MANAGER = "@jupyter-widgets/jupyterlab-manager"
+VS_CODE = "prompts, questions, ■ and %undo work; the agent sees cells as they were saved last, and cannot change them"
 MARKS = {"ok": "✓", "broken": "✗", "unknown": "–"}
 
 
@@ -58,7 +59,8 @@ def examine(settings: Settings, *, start: bool) -> list[Check]:
     checks = [*check_kernelspecs(), check_internals(), check_widgets(), check_agent(settings)]
     if checks[-1].state != "broken":
         checks.append(check_sign_in(settings) if start else Check("sign-in", "unknown", "not checked (--no-start)"))
-    return [*checks, check_sandbox(settings), check_sharing(settings), *check_settings(settings)]
+    more = (check_sandbox(settings), check_sharing(settings), Check("VS Code", "unknown", VS_CODE))
+    return [*checks, *more, *check_settings(settings)]
 
 
 def _json(checks: list[Check], settings: Settings, ok: bool) -> str:
@@ -103,6 +105,9 @@ def _check_kernelspec(spec: Installed) -> Check:
     if package is None:
         again = f"copilot-kernel install --user --name {shlex.quote(spec.name)}"
         return Check("kernelspec", "broken", f"{where}, which cannot import copilot_kernel", again)
+    if spec.language != LANGUAGE:
+        set_it = f'In its kernel.json, set "language" to "{LANGUAGE}".'
+        return Check("kernelspec", "broken", f"{where}: VS Code runs no cell in the language {spec.language}", set_it)
     return Check("kernelspec", "ok", f"{where} (copilot_kernel {package})")
 
 

@@ -31,6 +31,7 @@ class Installed:
     name: str
     folder: str
     python: str
+    language: str
 
 
 def write(folder: Path, spec: Mapping[str, Any] | None = None) -> Path:
@@ -52,7 +53,7 @@ def local_spec(display_name: str = "", agent: str = "") -> dict[str, Any]:
 def remote_spec(display_name: str = "", agent: str = "") -> dict[str, Any]:
     """A kernel.json with which Enterprise Gateway's launcher starts our kernel on another host, with the same Python.
 
-    The language is `python`, because Enterprise Gateway's scripts know no `copilot`.
+    The language is `python`, because Enterprise Gateway's scripts know no other that is ours.
     """
     spec = local_spec()
     arguments = [
@@ -86,7 +87,7 @@ def installed() -> list[Installed]:
         if is_ours(each["spec"]):
             program = each["spec"]["argv"][0]
             python = sys.executable if program.startswith("python") else program  # as Jupyter does
-            found.append(Installed(name, each["resource_dir"], python))
+            found.append(Installed(name, each["resource_dir"], python, each["spec"]["language"]))
     return found
 
 

@@ -15,6 +15,7 @@ from typing import IO, Any
 from ..acp.results import short_name
 from ..chat import Turn
 from ..chat.turn_record import endings, metadata_of
+from ..config import LANGUAGE
 from ..conversation.model import Message, ToolCall
 from ..errors import CopilotError, UsageError
 from ..frontend.cell import clean
@@ -125,7 +126,7 @@ def _lines(text: str) -> list[str]:
 def _metadata(past: Past) -> Json:
     described = {"session_id": past.session, "agent": past.agent, "cwd": past.cwd, "title": past.title}
     return {
-        "kernelspec": {"display_name": "Copilot", "language": "copilot", "name": "copilot"},
+        "kernelspec": {"display_name": "Copilot", "language": LANGUAGE, "name": "copilot"},
         "language_info": CopilotKernel.language_info,
         "copilot_kernel": clean({**described, "source": past.source}),
     }

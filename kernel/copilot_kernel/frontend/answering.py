@@ -5,6 +5,8 @@ then waits for an answer to a question that is not shown. Kernels do not learn w
 connects. Then this adds a widget to the question: every client that draws it reports a view (`_view_count`). If none
 does within `GRACE_SECONDS`, the question is cancelled, unless the notebook was saved with it: JupyterLab does not draw
 the end of a long notebook before the user scrolls there.
+
+VS Code handles no message while it asks for a line of input. So it is asked only where no button has appeared.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..rendering.question import NO_BUTTONS
+from . import vs_code
 from .cell import Bundle, Cell
 from .slots import OpenQuestion
 
@@ -63,6 +66,12 @@ class AnswerWidgets(Generic[T]):
     def shifted(self) -> None:
         """Something above them is about to become higher or lower."""
 
+    def in_box(self, asked: Bundle) -> Bundle:
+        """What shows them in one box with what is `asked`."""
+        with self._cell.owning():
+            self.widget.say(str(asked["text/html"]))
+        return {**asked, **self.widget.bundle()}
+
     def close(self) -> None:
         """Take them out of the cell."""
         with self._cell.owning():
@@ -92,20 +101,34 @@ async def answer_in_cell(
     widgets can still answer then; where there are none, the answer is `undecided`.
     """
     await cell.widgets_known()
-    widgets = _make(make_widgets) if cell.widgets else None
+    is_vs_code, shown = vs_code.is_cell(cell.cell_id), asyncio.Event()
+    is_undrawn = is_vs_code and cell.clients.undrawn
+    widgets = _make(make_widgets) if cell.widgets and not is_undrawn else None
+
+    async def typed_once() -> T | None:
+        if is_vs_code:
+            await shown.wait()
+            if widgets is not None and await _is_drawn(cell, widgets.widget, vs_code.DRAW_SECONDS):
+                return None
+            cell.clients.undrawn |= widgets is not None
+        answer = await typed()
+        return undecided if answer is None else answer
+
     if widgets is None:
-
-        async def typed_once() -> T:
-            answer = await typed()
-            return undecided if answer is None else answer
-
-        show(OpenQuestion(static))
+        show(OpenQuestion(static, shown=shown.set))
         return await first(typed_once(), elsewhere())
-    buttons = {**widgets.widget.bundle(), "text/plain": NO_BUTTONS}
-    show(OpenQuestion(static, widgets.close, buttons, widgets.shifted))
+    if is_vs_code:
+        show(OpenQuestion(widgets.in_box(static), widgets.close, shifted=widgets.shifted, shown=shown.set))
+    else:
+        buttons = {**widgets.widget.bundle(), "text/plain": NO_BUTTONS}
+        show(OpenQuestion(static, widgets.close, buttons, widgets.shifted))
     widgets.opened()
     ways: list[Awaitable[T | None]] = [widgets.answer, _unseen(cell, widgets.widget, unseen), elsewhere()]
-    return await first(*ways) if cell.widgets_seen else await first(*ways, typed())
+    if is_vs_code:
+        ways.append(typed_once())
+    elif not cell.widgets_seen:
+        ways.append(typed())
+    return await first(*ways)
 
 
 def _make(make_widgets: Callable[[], AnswerWidgets[T]]) -> AnswerWidgets[T] | None:
@@ -162,7 +185,7 @@ async def _unseen(cell: Cell, widget: Interactive, result: T) -> T:
     known = cell.others_before
     while True:
         known = await cell.clients.another(cell.session, known)
-        if await _is_drawn(cell, widget) or await asyncio.to_thread(_is_saved, widget):
+        if await _is_drawn(cell, widget, GRACE_SECONDS) or await asyncio.to_thread(_is_saved, widget):
             continue
         if cell.clients.others(cell.session) == known:
             return result
@@ -181,7 +204,7 @@ def _is_saved(widget: Interactive) -> bool:
         return False
 
 
-async def _is_drawn(cell: Cell, widget: Interactive) -> bool:
+async def _is_drawn(cell: Cell, widget: Interactive, seconds: float) -> bool:
     loop, drawn = asyncio.get_running_loop(), asyncio.Event()
 
     def on_drawn() -> None:
@@ -190,7 +213,7 @@ async def _is_drawn(cell: Cell, widget: Interactive) -> bool:
     with cell.owning():
         widget.probe(on_drawn)
     try:
-        async with asyncio.timeout(GRACE_SECONDS):
+        async with asyncio.timeout(seconds):
             await drawn.wait()
     except TimeoutError:
         return False

@@ -17,12 +17,13 @@ from ..permissions.question import PermissionAnswer, Question
 from ..rendering.answers import Choice, TextAnswer, answers_to
 from ..rendering.permission_options import settings_for
 from ..rendering.plain import visible_text
-from ..rendering.question import languages_in, question_html, question_text, render_question
+from ..rendering.question import headline, languages_in, question_html, question_text, render_question
 from ..rendering.typed_answer import line_prompt, typed_answer
 from .answering import MAX_ATTEMPTS, NOBODY, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Bundle, Cell
 from .lexers import load
 from .page_turn import PageTurn
+from .vs_code import boxed
 
 if TYPE_CHECKING:
     from copilot_widgets.permission import AnswerButton, PermissionQuestion, TextEntry
@@ -76,9 +77,10 @@ class Asking:
 
     async def _typed(self, question: Question) -> PermissionAnswer | None:
         """None at the end of input."""
+        asked = boxed(self._cell.cell_id, headline(question, self._root))
         for _ in range(MAX_ATTEMPTS):
             try:
-                line = await self._cell.input(line_prompt(question))
+                line = await self._cell.input(asked + line_prompt(question))
             except EOFError:
                 return None
             if (answer := typed_answer(line, question)) is not None:

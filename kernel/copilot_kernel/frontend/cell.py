@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import zmq
 
 from ..rendering.plain import whole
+from .vs_code import is_cell
 
 Message = dict[str, Any]
 Bundle = dict[str, Any]
@@ -55,6 +56,8 @@ class Clients:
     """How often each client with widgets has connected to the kernel, by `session`. A page connects when it loads."""
 
     def __init__(self) -> None:
+        self.undrawn = False
+        """VS Code has not drawn a question's buttons, so it draws none."""
         self._connections: Counter[str] = Counter()
         self._waiting: set[Callable[[], None]] = set()
 
@@ -117,7 +120,11 @@ class Cell:
         self._asking = asyncio.Lock()
         # Questions that were withdrawn while the user may have been typing: so many answers may be for those.
         self._outdated = 0
+        # The prompt to which the last line of input was empty, as VS Code sends it on Escape.
+        self._left_empty = ""
         self.live, self.cell_id = live, cell_id
+        self.saved_id = cell_id or ""
+        """The cell's id in the notebook; empty if it is not known."""
         self.widgets = live and cell_id is not None and kernel.widgets_work
         self.session = str(request.parent["header"]["session"])
         """The front end that runs it: the `session` in the header of its messages."""
@@ -171,11 +178,18 @@ class Cell:
             owner.reset(token)
 
     async def input(self, prompt: str) -> str:
-        """Ask for a line of text, one at a time; raises EOFError in a batch run, and at the end of input."""
+        """Ask for a line of text, one at a time; raises EOFError in a batch run, and at the end of input.
+
+        In VS Code that is a second empty line to the same prompt, or to one that says besides what was wrong.
+        """
         if not self.live:
             raise EOFError("this front end does not support input requests")
         async with self._asking:
-            return await self._answer(prompt)
+            value = await self._answer(prompt)
+        before, self._left_empty = self._left_empty, "" if value else prompt
+        if before and not value and prompt.endswith(before) and is_cell(self.cell_id):
+            raise EOFError("the box was closed twice")
+        return value
 
     async def _answer(self, prompt: str) -> str:
         kernel, socket = self._kernel, self._kernel.stdin_socket

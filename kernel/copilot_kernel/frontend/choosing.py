@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -18,6 +19,7 @@ from .cell import Bundle, Cell
 from .command_output import DECLINED, UNCHANGED, WIDEN_HINT, WIDENS, Apply, CommandOutput, Menu
 from .display import Display
 from .pickers import Pickers
+from .vs_code import HOLD_SECONDS, is_cell
 
 NO = "Don't"
 LEAVE = "leave empty to change nothing"
@@ -53,6 +55,8 @@ class CellOutput(CommandOutput):
 
     async def choose(self, menu: Menu, apply: Apply) -> None:
         """See `CommandOutput.choose`. A console waits for a line of input."""
+        if is_cell(self._cell.cell_id):
+            await asyncio.sleep(HOLD_SECONDS)
         if self._cell.widgets:
             self._pickers.show(self._cell, menu, apply)
         elif self._cell.live and self._cell.cell_id is None and not menu.by_button_only:

@@ -12,6 +12,7 @@ from ..rendering.question import render_confirmation
 from ..rendering.typed_answer import find_index
 from .answering import UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Cell
+from .vs_code import boxed
 
 if TYPE_CHECKING:
     from copilot_widgets.permission import PermissionQuestion
@@ -28,10 +29,12 @@ async def confirm(cell: Cell, title: str, names: tuple[str, str], show: Show) ->
         answers = (AnswerButton(names[0]), AnswerButton(names[1], style="primary"))
         return PermissionQuestion(answers, lambda number: settle((_YES, _NO)[number]))
 
+    prompt = f"{boxed(cell.cell_id, title)}1) {names[0]}  2) {names[1]}: "
+
     async def typed() -> ElicitationAnswer | None:
         """What is neither answer is a no; None at the end of input."""
         with suppress(EOFError):
-            return _YES if find_index(await cell.input(f"1) {names[0]}  2) {names[1]}: "), names) == 0 else _NO
+            return _YES if find_index(await cell.input(prompt), names) == 0 else _NO
         return None
 
     return await answer_in_cell(

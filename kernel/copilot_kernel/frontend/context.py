@@ -32,6 +32,7 @@ from ..redaction import redactor
 from ..tags import parts, tagged
 from .saved_notebook import read_saved
 
+SAVE = "Save the notebook, then run this cell again."
 FAILED = "executed last, and failed"
 FIX = "fix"
 """A prompt of this word alone is `FIX_PROMPT`, where there is Python."""
@@ -125,7 +126,7 @@ async def _above(notebook: LiveNotebook) -> str:
     state = await notebook.read(None, outputs=False)
     ids = [cell.id for cell in state.cells]
     if state.asking not in ids:
-        raise NotebookError("The cell above is not known: no page shows this notebook to the agent.")
+        raise NotebookError("The cell above is not known: no page shows this notebook to the agent.", SAVE)
     if ids[0] == state.asking:
         raise NotebookError("No cell above this one.")
     return ids[ids.index(state.asking) - 1]

@@ -156,12 +156,14 @@ class Display:
         """
         close, shown, is_over = unasked, visible_text(one_line(title)[:_MAX_TITLE_CHARS]), False
 
-        def report() -> None:
-            if not is_over:
-                self._page.opened(key, shown)
-
         def show(question: OpenQuestion) -> None:
             nonlocal close
+
+            def report() -> None:
+                question.shown()
+                if not is_over:
+                    self._page.opened(key, shown)
+
             close = self._output.open_question(entry_id, question, report)
 
         async with self._open_questions:

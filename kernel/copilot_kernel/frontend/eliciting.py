@@ -15,6 +15,7 @@ from ..rendering.elicitation import NOT_ANSWERED, choice_text, elicitation_text,
 from ..rendering.plain import one_line, visible_text
 from .answering import NOBODY, UNSEEN, AnswerWidgets, Show, answer_in_cell
 from .cell import Cell
+from .vs_code import boxed
 
 if TYPE_CHECKING:
     from copilot_widgets.base import Interactive
@@ -30,6 +31,7 @@ async def elicit(cell: Cell, request: Elicitation, show: Show) -> ElicitationAns
     """The one answer to `request`. Cancelling it withdraws the request."""
     if not cell.live:
         return ElicitationAnswer("decline", reason=NOBODY)
+    asked = boxed(cell.cell_id, visible_text(one_line(request.message)))
     make = partial(_form, cell, request) if request.mode == "form" else _consent
     return await answer_in_cell(
         cell,
@@ -37,7 +39,7 @@ async def elicit(cell: Cell, request: Elicitation, show: Show) -> ElicitationAns
         # A console prints it once, above the line of input.
         static={"text/plain": elicitation_text(request)} if cell.cell_id is None else render_elicitation(request),
         make_widgets=lambda: AnswerWidgets(cell, make),
-        typed=partial(interview, request, cell.input),
+        typed=partial(interview, request, lambda prompt: cell.input(asked + prompt)),
         unseen=ElicitationAnswer("cancel", reason=UNSEEN),
         undecided=NOT_ANSWERED,
     )

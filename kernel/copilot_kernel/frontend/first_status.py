@@ -13,6 +13,7 @@ from uuid import uuid4
 from ..rendering.markup import Bundle
 from ..rendering.status import STARTING, render_status
 from .cell import Cell
+from .vs_code import is_cell
 
 BLANK: Bundle = {"text/plain": "", "text/html": ""}
 _IMPORTED_LAST = "copilot_kernel.frontend.output_area"
@@ -22,7 +23,8 @@ _IMPORTED_LAST = "copilot_kernel.frontend.output_area"
 def first_status(cell: Cell, code: str) -> Iterator[None]:
     """Inside, the cell says that the agent starts if `code` is the first prompt, and a user watches a notebook."""
     is_prompt = bool(code.strip()) and not code.lstrip().startswith("%")
-    if is_prompt and cell.live and cell.cell_id is not None and _IMPORTED_LAST not in sys.modules:
+    is_page = cell.live and cell.cell_id is not None and not is_cell(cell.cell_id)  # VS Code would forget the display
+    if is_prompt and is_page and _IMPORTED_LAST not in sys.modules:
         cell.status_id = uuid4().hex
         cell.display(render_status(STARTING), display_id=cell.status_id)
     try:

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..errors import CopilotError
+from . import vs_code
 from .cell import Cell
 from .chat_runner import ChatRunner
 from .command_context import CommandContext
@@ -18,6 +19,7 @@ from .first_status import first_status
 from .notebook_turn import CurrentNotebook, MakeNotebook, TurnNotebook
 from .page_turn import PageTurn
 from .pickers import Pickers
+from .saved_notebook import saved_id
 
 if TYPE_CHECKING:
     from ..chat import Chat, SessionStore, Turn
@@ -94,6 +96,9 @@ class KernelSession:
         makes the live notebook of the turn.
         """
         self._watched = cell.live
+        if vs_code.is_cell(cell.cell_id) and (path := vs_code.notebook_of(cell.cell_id or "")):
+            os.environ["JPY_SESSION_NAME"] = path  # as Jupyter's server does
+            cell.saved_id = await asyncio.to_thread(saved_id, path, cell.source)
         with first_status(cell, code):
             return await self._run(cell, code, make_notebook, dict(values or {}))
 
@@ -212,6 +217,8 @@ class KernelSession:
             now = self.command_context.situation(cell.live)
             if line := await asyncio.to_thread(introduction, now.settings, now.in_force.mode):
                 cell.display(render_notice(Notice(-1, 0, "info", line)))
+            if vs_code.is_cell(cell.cell_id) and now.settings.notebook_tools:
+                cell.display(render_notice(Notice(-1, 0, "info", vs_code.AS_SAVED)))
 
     def _noted_for_undo(self, notebook: TurnNotebook | None) -> str:
         """Note the cells that the turn has changed. What `%undo` takes for it; empty if it has changed nothing."""

@@ -210,5 +210,5 @@ def _selected(state: NotebookState, ids: Sequence[str] | None, *, outputs: bool)
     if ids is None:
         return replace(state, cells=tuple(cells.values()))
     if missing := [id for id in ids if id not in cells]:
-        raise NotebookError(f"No cell {missing[0]!r} in the saved notebook.")
+        raise NotebookError(f"No cell {missing[0]!r} in the saved notebook.", "Save the notebook if it is new.")
     return replace(state, cells=tuple(cells[id] for id in ids))

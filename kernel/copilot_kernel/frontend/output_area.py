@@ -16,6 +16,7 @@ from typing import Any
 from ..conversation.model import Entry, Notice
 from ..errors import trace
 from ..rendering.status import STARTING, render_status
+from . import vs_code
 from .cell import Bundle, Cell
 from .first_status import BLANK
 from .slots import OpenQuestion, Slot, Slots
@@ -62,8 +63,10 @@ class OutputArea:
         if self._has_status:
             self._displayed.append(self._slots.begin_with(cell.status_id, STARTING, render_status(STARTING)))
             cell.status_id = ""
-        # Nothing is to be sent before this time of the loop.
-        self._rest = 0.0
+        self._is_vs_code = vs_code.is_cell(cell.cell_id)
+        # Nothing is to be sent before these times of the loop, except at the very end.
+        self._held = loop.time() + vs_code.HOLD_SECONDS if self._is_vs_code else 0.0
+        self._rest = self._held
 
     def put(self, entry: Entry) -> None:
         """Show `entry`, new or changed."""
@@ -73,6 +76,7 @@ class OutputArea:
 
     async def drawn(self) -> None:
         """Draw everything that waits, step by step. What comes meanwhile waits for `settle`."""
+        await asyncio.sleep(self._held - self._loop.time())
         self._stop_timer()  # else both would draw in one turn of the event loop
         while self._unread:
             self._read(self._loop.time() + STEP_SECONDS)
@@ -115,7 +119,7 @@ class OutputArea:
 
     def _show_status(self) -> None:
         self._read(self._loop.time() + STEP_SECONDS)
-        self._slots.show_status(self._status)
+        self._slots.show_status(self._status, is_brief=self._is_vs_code)
         self._wake()
 
     def settle(self) -> None:
@@ -130,9 +134,12 @@ class OutputArea:
             slot.drawn.clear()
 
     def add(self, bundle: Bundle, metadata: dict[str, Any]) -> None:
-        """One more display, at the end, that never changes; it takes the place of a passing line, or of buttons."""
+        """One more display, at the end, that never changes; it takes the place of a passing line, or of buttons.
+
+        Where an update changed the metadata, VS Code would lose what came last of the cell's outputs.
+        """
         slot = self._slots.free()
-        if slot.shown is None:
+        if slot.shown is None or (metadata and self._is_vs_code):
             self._cell.display(bundle, metadata=metadata)
         else:
             self._cell.update(bundle, display_id=slot.display_id, metadata=metadata)
@@ -145,7 +152,7 @@ class OutputArea:
         if after is None and self._timer is not None and self._timer.when() <= self._rest:
             return  # nothing can be sent sooner
         if after is not None:
-            self._rest = self._loop.time() + after
+            self._rest = max(self._held, self._loop.time() + after)
             for _, slot in self._slots.waiting:
                 slot.rest = self._rest
         if self._unread or self._slots.waiting:
@@ -177,9 +184,10 @@ class OutputArea:
             if self._loop.time() > until:
                 break
         self._rest = now + sent / MAX_PER_SECOND
-        reports, self._when_drawn = self._when_drawn, []
-        for report in reports:
-            report()
+        if not any(slot.dirty and slot.question for slot in self._slots):
+            reports, self._when_drawn = self._when_drawn, []
+            for report in reports:
+                report()
         self._wake()
 
     def _read(self, until: float = inf) -> None:

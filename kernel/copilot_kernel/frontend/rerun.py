@@ -26,6 +26,7 @@ from .cell import Cell, Output
 from .display import Display
 from .notebook_turn import MakeNotebook
 from .saved_notebook import read_saved
+from .vs_code import is_cell
 
 if TYPE_CHECKING:
     from ..chat import Turn
@@ -113,6 +114,8 @@ class Reruns:
     async def _name(self, cell: Cell, settings: Settings) -> str:
         """By which the cell's runs are known; empty if they are not. Reads what a batch run has saved of them."""
         assert self._runs is not None
+        if is_cell(cell.cell_id) and (run := self._runs.pop(cell.saved_id, None)):
+            self._runs.setdefault(cell.cell_id or "", run)
         if cell.cell_id is not None or cell.live or not cell.session:
             return cell.cell_id or ""
         self._batch = self._batch or BatchTurns(config.state_folder(settings))

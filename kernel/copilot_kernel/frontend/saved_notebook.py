@@ -37,6 +37,15 @@ def read_saved(path: str) -> NotebookState:
     return NotebookState(found, path=path, saved=True)
 
 
+def saved_id(path: str, source: str) -> str:
+    """The id of the one cell that was saved with this source; empty if there is none, or more than one."""
+    try:
+        found = [cell.id for cell in read_saved(path).cells if cell.source == source]
+    except NotebookError:
+        return ""
+    return found[0] if len(found) == 1 else ""
+
+
 def _cell(number: int, cell: Mapping[str, Any]) -> NotebookCell:
     """Notebooks of format 4.4 and older have no ids."""
     kind = cell["cell_type"]

@@ -21,6 +21,7 @@ from .slot_items import MAX_CHARS, Drawn, Item, Piece, Status, Stream, draw, is_
 
 MAX_SLOTS = 34
 """Slots of one cell; the last of them takes whatever comes after."""
+NOTHING = Notice(-1, 0, "info", "No answer.")
 MAX_QUESTIONS = 6
 """Questions that stand in a cell at once; two slots each are kept for them when the others are used up."""
 
@@ -110,6 +111,8 @@ class OpenQuestion:
     """A display of their own, below: in a notebook that was saved meanwhile they are dead."""
     shifted: Callable[[], None] = lambda: None
     """To be called before something above the buttons becomes higher or lower."""
+    shown: Callable[[], None] = lambda: None
+    """To be called when it has been sent."""
 
 
 class Slots:
@@ -179,9 +182,11 @@ class Slots:
         is_first = home is not None and home.question is None
         slot, below = self._places(home, entry_id)
         below.lent = True
-        slot.ask(question.bundle, None if question.buttons else question.withdraw)
         if question.buttons:
+            slot.ask(question.bundle, None)
             below.ask(question.buttons, question.withdraw, question.shifted)
+        else:
+            slot.ask(question.bundle, question.withdraw, question.shifted)
 
         def close(line: Notice) -> None:
             for each, asked in ((slot, question.bundle), (below, question.buttons)):
@@ -205,9 +210,15 @@ class Slots:
         self._slots.append(self._header)
         return self._header
 
-    def show_status(self, words: str) -> None:
-        """Say what the turn is doing, on top or below everything else; nothing without words, or below a question."""
-        if words and not self._slots:
+    def show_status(self, words: str, *, is_brief: bool = False) -> None:
+        """Say what the turn is doing, on top or below everything else; nothing without words, or below a question.
+
+        `is_brief`: only until something else takes its display, which is never left empty.
+        """
+        if is_brief:
+            words = "" if self._slots else words
+            self._status = self._status or (Slot() if words else None)
+        elif words and not self._slots:
             self._header = Slot(alone=True)
             self._slots.append(self._header)
         elif self._header is None and (words.startswith(ASKING) or any(slot.question for slot in self)):
@@ -217,6 +228,8 @@ class Slots:
         if slot := self._header or self._status:
             slot.lent = slot.dirty = True
             slot.items = {"status": Status(words)} if words else {}
+            if is_brief and not words and slot.shown:
+                slot.items["status"] = NOTHING
 
     def free(self) -> Slot:
         """A display at the end that may be taken: the passing line's, or where a question stood; or else a new one."""

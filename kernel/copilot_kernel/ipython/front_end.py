@@ -22,6 +22,7 @@ from typing import Any
 from comm import get_comm_manager
 
 from ..frontend.cell import Cell, Clients, Request, message_type
+from ..frontend.vs_code import is_cell
 
 Handler = Callable[[Any, Any, dict[str, Any]], Any]
 
@@ -226,8 +227,8 @@ class WidgetSupport:
         self._probe: asyncio.Task[None] | None = None
 
     def probe(self, cell: Cell) -> None:
-        """Start finding out, once; called on the loop thread."""
-        if self._probe is None and cell.widgets:
+        """Start finding out, once; called on the loop thread. VS Code refuses none: see `answering.py`."""
+        if self._probe is None and cell.widgets and not is_cell(cell.cell_id):
             self._probe = asyncio.create_task(self._find_out(cell))
 
     async def known(self) -> None:

@@ -12,6 +12,7 @@ from ..config import notebook_at_start
 from ..errors import CopilotError
 from ..frontend.notebook_cells import NotebookCells
 from ..frontend.page_comm import ABSENT, Page, Pages
+from ..frontend.vs_code import is_cell
 from ..notebook.live import CellError, ChangedMeanwhile, NoPage, RunResult, VariableSummary
 from ..rendering.plain import clean
 from .cell import NotebookCell, ShellCell
@@ -117,9 +118,9 @@ class Notebooks:
 
         def make() -> PythonNotebook:
             page = None
-            if isinstance(cell, NotebookCell) and cell.live and cell.cell_id:
+            if isinstance(cell, NotebookCell) and cell.live and cell.cell_id and not is_cell(cell.cell_id):
                 page = self._pages.of(self._shell.kernel, cell.request)
-            return PythonNotebook(self._shell, thread, runs, page, asking=cell.cell_id or "", error=error)
+            return PythonNotebook(self._shell, thread, runs, page, asking=cell.saved_id, error=error)
 
         return make
 

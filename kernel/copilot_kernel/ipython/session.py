@@ -17,11 +17,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..acp.apart import keep_apart
 from ..errors import REPORT_BUG, CopilotError, UsageError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_turn import CurrentNotebook
+from ..frontend.vs_code import is_cell
 from ..rendering.plain import visible_line
 from .front_end import ParentTracker, WidgetSupport
 from .turn import Turn
@@ -148,6 +150,8 @@ class MagicSession:
         if not text.strip():
             self._show_usage(cell)
         self.widgets.probe(cell)
+        if is_cell(cell.cell_id):
+            keep_apart()
         turn = await self.kernel_session.run(cell, text.strip(), make_notebook, values)
         chat = self.kernel_session.chat_runner.chat
         return Turn(turn, chat.undo.changes if chat else ()) if turn else None

@@ -13,7 +13,7 @@ from typing import Any
 from traitlets import Float, Unicode
 
 from .. import __version__
-from ..config import AGENT, is_in_own_kernelspec, notebook_at_start
+from ..config import AGENT, LANGUAGE, is_in_own_kernelspec, notebook_at_start
 from ..errors import REPORT_BUG, CopilotError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import CLOSE_LIMIT
@@ -21,6 +21,7 @@ from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_cells import NotebookCells
 from ..frontend.notebook_turn import CurrentNotebook
 from ..frontend.page_comm import Pages
+from ..frontend.vs_code import is_cell
 from ..frontend.warm_start import WarmStart
 from ..rendering.plain import clean, visible_line
 from . import comms, lifetime
@@ -48,7 +49,7 @@ class CopilotKernel(ConcurrentKernel):
         "\n%help lists the commands.\n"
     )
     language_info = {  # noqa: RUF012
-        "name": "copilot",
+        "name": LANGUAGE,
         "version": __version__,
         "mimetype": "text/x-markdown",
         "file_extension": ".md",
@@ -75,7 +76,7 @@ class CopilotKernel(ConcurrentKernel):
         self.kernel_session = KernelSession(
             guard_seconds=self.guard_seconds,
             live=live,
-            environ={**os.environ, AGENT: self.agent} if self.agent and not is_own else os.environ,
+            environ={**os.environ, AGENT: self.agent} if self.agent and not is_own else dict(os.environ),
             own_agent=self.agent if is_own else "",
             started_in=started_in,
         )
@@ -138,8 +139,8 @@ class CopilotKernel(ConcurrentKernel):
     def _notebook(self, cell: Cell) -> NotebookCells:
         """The live notebook for a turn of the cell."""
         assert self.running is not None
-        page = self._pages.of(self, self.running) if cell.live and cell.cell_id else None
-        return NotebookCells(page, asking=cell.cell_id or "", started=notebook_at_start())
+        page = self._pages.of(self, self.running) if cell.live and cell.cell_id and not is_cell(cell.cell_id) else None
+        return NotebookCells(page, asking=cell.saved_id, started=notebook_at_start())
 
     # -- how a cell ends ------------------------------------------------------------------------------------------
 

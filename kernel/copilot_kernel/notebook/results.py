@@ -29,7 +29,9 @@ OUTPUTS = "cell-outputs"
 
 _ROOM_FOR_REST = 300
 _ROOM_FOR_WORDS = 150
-_SAVED = "This is the notebook as it was saved last; no open page shows it."
+_SAVED = (
+    "This is the notebook as it was saved last; no open page shows it. If newer text matters, ask the user to save it."
+)
 
 
 class Result(NamedTuple):

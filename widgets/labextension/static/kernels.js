@@ -6,16 +6,24 @@
  * @typedef {import('@jupyterlab/notebook').INotebookTracker} INotebookTracker
  */
 
+/**
+ * The language of a kernel: `copilot` for ours, whose kernelspec says another one, for VS Code.
+ * @param {JupyterFrontEnd} app @param {string} name
+ */
+function languageOfKernel(app, name) {
+  const spec = app.serviceManager.kernelspecs.specs?.kernelspecs[name];
+  return spec?.argv.includes('copilot_kernel') ? 'copilot' : spec?.language ?? '';
+}
+
 /** The language of a notebook's kernel: `copilot` for ours. @param {JupyterFrontEnd} app @param {NotebookPanel} panel */
 export function languageOf(app, panel) {
-  const name = panel.sessionContext.session?.kernel?.name ?? '';
-  return app.serviceManager.kernelspecs.specs?.kernelspecs[name]?.language ?? '';
+  return languageOfKernel(app, panel.sessionContext.session?.kernel?.name ?? '');
 }
 
 /** The name of a kernel whose cells are prompts, if one is installed. @param {JupyterFrontEnd} app */
 export function copilotKernel(app) {
-  const specs = Object.values(app.serviceManager.kernelspecs.specs?.kernelspecs ?? {});
-  return specs.find(spec => spec?.language === 'copilot')?.name;
+  const names = Object.keys(app.serviceManager.kernelspecs.specs?.kernelspecs ?? {});
+  return names.find(name => languageOfKernel(app, name) === 'copilot');
 }
 
 /**
@@ -41,7 +49,9 @@ export async function loadExtension(panel) {
  */
 export function followLanguages(app, tracker, callback) {
   /** @param {NotebookPanel} panel */
-  const report = panel => callback(panel, languageOf(app, panel) || panel.context.model.defaultKernelLanguage);
+  const named = panel => languageOfKernel(app, panel.context.model.defaultKernelName) || panel.context.model.defaultKernelLanguage;
+  /** @param {NotebookPanel} panel */
+  const report = panel => callback(panel, languageOf(app, panel) || named(panel));
   /** @param {NotebookPanel} panel */
   const watch = panel => {
     panel.sessionContext.kernelChanged.connect(() => report(panel));

@@ -1,0 +1,54 @@
+"""Start an agent as no descendant of this process; as a script, what stands between the two.
+
+To stop a cell, VS Code sends SIGINT to a kernel and to all processes below it, by their parents' numbers. The script
+stays such a child, which ends as the agent does. The agent's parent, which lives as long, as a sandbox needs it, has
+none in this family: the process between has ended. All are in one session, with which `child_processes.py` ends them.
+"""
+
+import os
+import signal
+import sys
+
+prefix: tuple[str, ...] = ()
+"""What agents are started with; empty: as children."""
+_IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
+
+
+def keep_apart() -> None:
+    """From now on, start agents so."""
+    global prefix
+    prefix = (sys.executable, "-I", "-S", __file__)
+
+
+def _run(argv: list[str]) -> None:
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    reading, writing = os.pipe()
+    if os.fork():
+        os.wait()
+        os.closerange(0, 3)
+        os.close(writing)
+        _end(int(os.read(reading, 9) or -signal.SIGKILL))
+    if os.fork():
+        os._exit(0)
+    try:
+        program = os.posix_spawnp(argv[0], argv, os.environ, setsigdef=_IGNORED)
+    except OSError as error:
+        os.write(2, f"{argv[0]}: {error}\n".encode())
+        os.write(writing, b"127")
+    else:
+        os.closerange(0, 3)
+        os.write(writing, b"%d" % os.waitstatus_to_exitcode(os.waitpid(program, 0)[1]))
+
+
+def _end(code: int) -> None:
+    """By a signal if the agent did."""
+    if -code in _IGNORED:
+        signal.signal(-code, signal.SIG_DFL)
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _run(sys.argv[1:])
