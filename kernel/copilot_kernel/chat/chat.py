@@ -38,7 +38,7 @@ from .net_changes import net_changes
 from .notebook_tools import NotebookTools
 from .operations import ClientServices
 from .permission import Permissions
-from .sandboxing import RENEWED, UNRENEWED, swept, unheld
+from .sandboxing import SandboxNote, compared
 from .session_options import SessionOptions
 from .session_store import SessionLocks, SessionStore
 from .sessions import SessionManager
@@ -109,6 +109,7 @@ class Chat:
         )
         outlived = bool(shared) or "://" in settings.agent or settings.agent_sharing != "off"
         self._tools = NotebookTools(live, settings, self._state, self._permissions, outlived=outlived)
+        self._sandbox_note = SandboxNote()
         handlers = ClientHandlers(
             self._update,
             self._permissions.ask,
@@ -253,7 +254,7 @@ class Chat:
                 result = await self._run(blocks, stop, session_id)
                 reason = result.stop_reason
             finally:
-                for line in await swept(self.agent.sandbox):
+                for line in await compared(self.agent.sandbox):
                     self._state.notify("warning", line)
                 self._monitor.end()
                 self._state.end("cancelled" if stop.pressed else reason)
@@ -271,22 +272,14 @@ class Chat:
 
     async def _run(self, blocks: Sequence[Block], stop: Stop, session_id: str) -> PromptResult:
         with stop.scope():
-            await self._renew_sandbox()
+            if (sandbox := self.agent.sandbox) and sandbox.comparison.is_changed:
+                await self._handle.end()
             if session_id:
                 await self._sessions.resume(session_id)
             session = await self._sessions.ready()
         if stop.pressed:
             return PromptResult("cancelled")
         return PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
-
-    async def _renew_sandbox(self) -> None:
-        """End an agent whose sandbox has lost its hold on a file; it goes on in another one, with the same session."""
-        if names := await unheld(self.agent.sandbox):
-            for line in await swept(self.agent.sandbox):
-                self._state.notify("warning", line)
-            await self._handle.end()
-            text = UNRENEWED if self.agent.link else RENEWED
-            self._state.notify("warning", text.format(names))
 
     async def _prompt(self, session: Session, blocks: Sequence[Block], stop: Stop) -> PromptResult:
         """The agent's answer; if it does not come in time after a cancel, the agent is ended."""
@@ -296,7 +289,11 @@ class Chat:
         if slash.has_slash(blocks):
             commands = await self._state.commands_within(COMMANDS_SECONDS)
             blocks = slash.checked(blocks, [command.name for command in commands])
-        introduction = (*self._tools.introduction(blocks), *self.undo.introduction(blocks, session.id))
+        introduction = (
+            *self._sandbox_note.introduction(self.agent.sandbox, blocks, session.id),
+            *self._tools.introduction(blocks),
+            *self.undo.introduction(blocks, session.id),
+        )
         prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *introduction)
         await self._sessions.use()
