@@ -1,11 +1,12 @@
-"""What the sandbox costs at the start of an agent: putting it together, and starting a program in it."""
+"""What the sandbox costs: at the start of an agent, beside bubblewrap alone with the same mounts, and after a turn."""
 
 from __future__ import annotations
 
-import os
+import json
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
@@ -13,34 +14,53 @@ from copilot_kernel.config import Settings
 from copilot_kernel.sandbox import raise_sandbox
 from copilot_kernel.sandbox.probe import try_bubblewrap
 
+from tests.agent.command import COMMAND
+
 from .report import Report
 from .undo import project
 
-PROGRAM = ("/bin/true",)
-FILES = 3_000
+FILES = 2_000
+INITIALIZE = {"protocolVersion": 1, "clientCapabilities": {}}
 
 
 def run(scale: float = 1.0) -> Report:
-    """Each round starts the program with and without, so that a busy machine slows both."""
-    rounds, costs, makings = max(5, round(30 * scale)), list[float](), list[float]()
-    report = Report("sandbox", f"a program in the sandbox of a project of {FILES:,} files, {rounds} starts")
+    """Each round starts the scripted agent in both ways, so that a busy machine slows both."""
+    rounds, ours, bare, comparisons = max(5, round(30 * scale)), list[float](), list[float](), list[float]()
+    report = Report("sandbox", f"the scripted agent in a project of {FILES:,} files, {rounds} starts")
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as handover:
         root = project(Path(folder) / "project", FILES, 0)
         settings = Settings(cwd=str(root), state=str(Path(folder, "state")), sandbox="required")
         for _ in range(rounds):
             try_bubblewrap.cache_clear()  # as the first time in a process
             began = time.perf_counter()
-            sandbox = raise_sandbox(settings, [PROGRAM], Path(handover))
+            sandbox = raise_sandbox(settings, [COMMAND], Path(handover))
             made = time.perf_counter()
-            _run(sandbox.command(PROGRAM, str(root)), root, sandbox.environment())
-            ended = time.perf_counter()
-            _run(PROGRAM, root, dict(os.environ))
-            makings.append((made - began) * 1000)
-            costs.append((ended - began - (time.perf_counter() - ended)) * 1000)
-    report.add("put the sandbox together and try bubblewrap, median", median(makings), "ms")
-    report.add("cost at the start, median", median(costs), "ms", 50)
+            started = _initialized(sandbox.command(COMMAND, str(root)), sandbox.environment())
+            ours.append(made - began + started)
+            bare.append(_initialized(sandbox.command(COMMAND, str(root)), sandbox.environment()))
+            began = time.perf_counter()
+            sandbox.comparison.compare()
+            comparisons.append(time.perf_counter() - began)
+    for name, seconds in (("our sandbox", ours), ("bubblewrap with the same mounts", bare)):
+        report.add(f"start to the answer of initialize, {name}, median", median(seconds) * 1000, "ms")
+    report.add(
+        "the first ÷ the second, median", median(one / other for one, other in zip(ours, bare, strict=True)), "", 1.3
+    )
+    report.add("compare the protected files after a turn, median", median(comparisons) * 1000, "ms")
     return report
 
 
-def _run(command: tuple[str, ...], cwd: Path, environ: dict[str, str]) -> None:
-    subprocess.run(command, cwd=cwd, env=environ, check=True)
+def _initialized(command: tuple[str, ...], environ: Mapping[str, str]) -> float:
+    """Seconds from the start of an agent until it has answered."""
+    request = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}
+    began = time.perf_counter()
+    with subprocess.Popen(command, env=dict(environ), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+        assert agent.stdin is not None
+        assert agent.stdout is not None
+        agent.stdin.write(json.dumps(request).encode() + b"\n")
+        agent.stdin.flush()
+        answer = json.loads(agent.stdout.readline())
+        seconds = time.perf_counter() - began
+        agent.kill()
+    assert answer["id"] == 0, answer
+    return seconds

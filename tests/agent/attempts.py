@@ -288,11 +288,11 @@ HOOKS: dict[str, Sequence[Step]] = {
         (exchange, "{tree}/evil", "{tree}/.git"),
     ],
     "hook_in_new_folder": [plant(HOOK)],  # the repository had no folder for hooks
-    "hook_of_settings": [plant("{tree}/tools/hooks/pre-commit")],  # `core.hooksPath` names it
+    "hook_of_settings": [plant("{tree}/.githooks/pre-commit")],  # `core.hooksPath` names it
     "hook_of_settings_in_git": [plant("{tree}/.git/team/pre-commit")],
-    "hook_of_settings_with_space": [plant("{tree}/tools/my hooks/pre-commit")],
-    "hook_of_settings_by_link": [plant("{tree}/linked/hooks/pre-commit")],  # the link leads into the project
-    "hook_by_linked_folder": [plant("{tree}/linked/pre-commit")],  # `.git/hooks` is a link to it
+    "hook_of_settings_with_space": [plant("{tree}/.husky/my hooks/pre-commit")],
+    "hook_of_settings_by_link": [plant("{tree}/linked/hooks/pre-commit")],  # the link leads to a protected folder
+    "hook_by_linked_folder": [plant("{tree}/.githooks/pre-commit")],  # `.git/hooks` is a link to it
     "hook_by_replaced_link": [(os.unlink, "{tree}/.git/hooks"), plant(HOOK)],
     "hook_of_linked_git": [plant("{tree}/real.git/hooks/pre-commit")],  # `.git` is a link to a folder beside it
     "hook_of_submodule": [mark("{tree}/.git/modules/inner/hooks/pre-commit")],
@@ -321,19 +321,19 @@ SETTINGS: dict[str, Sequence[Step]] = {
         *monitor("{tree}/.git/config.lock"),
         (rename_lock, "{tree}/.git/config.lock", "{tree}/.git/config"),
     ],
-    "settings_included": monitor("{tree}/common.gitconfig"),
+    "settings_included": monitor("{tree}/.gitconfig"),
     "settings_included_in_git": monitor("{tree}/.git/team"),
-    "settings_included_twice": monitor("{tree}/deeper/two"),
+    "settings_included_twice": monitor("{tree}/.config/two"),
     "settings_included_anew": monitor("{tree}/.git/later"),  # the settings name a file that was not there
     "settings_included_on_branch": [  # the agent can check out the branch
         *monitor("{tree}/other"),
         (os.unlink, "{tree}/.git/HEAD"),
         (append, "{tree}/.git/HEAD", "ref: refs/heads/other\n"),
     ],
-    "settings_of_home_path": monitor("{tree}/home"),
-    "settings_second_word": [plant("{tree}/tools/watch.sh")],
-    "settings_of_alias": [plant("{tree}/tools/st")],
-    "settings_with_top_level": [plant("{tree}/tools/st")],
+    "settings_of_home_path": monitor("{tree}/.gitconfig"),
+    "settings_second_word": [plant("{tree}/.githooks/watch.sh")],
+    "settings_of_alias": [plant("{tree}/.githooks/st")],
+    "settings_with_top_level": [plant("{tree}/.githooks/st")],
     "settings_of_work_trees": monitor("{tree}/.git/config.worktree"),
     "settings_by_common_folder": [
         (shutil.copytree, "{tree}/.git", "{tree}/common"),

@@ -61,7 +61,8 @@ class FakePage:
         elif message["msg_type"] == "comm_msg" and content["comm_id"] == self.comm:
             data = content["data"]
             if "event" in data:
-                self.events.append(data)
+                if data["event"] != "standing":  # whenever something changes
+                    self.events.append(data)
                 if data["event"] in ("ask", "refused"):
                     self._answer(data)
             if calls := data.get("calls"):

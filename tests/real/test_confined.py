@@ -13,6 +13,7 @@ import pytest
 from copilot_kernel import config
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat
+from copilot_kernel.chat.sandboxing import READ_ONLY
 from copilot_kernel.sandbox.sandbox import SUMMARY
 
 from ..chat.people import Person
@@ -29,7 +30,8 @@ pytestmark = [
 
 SECONDS = 300
 COMMAND = (
-    "echo made > made; echo bad >> .git/config; echo bad > ../outside; ls -A ~; git add notes.txt made; git status -s"
+    "echo made > made; echo bad >> .git/config; echo bad > ../outside; ls -A ~; git log --format=log:%s; "
+    "git diff --no-color --no-ext-diff; git commit -qam more"
 )
 
 
@@ -42,12 +44,20 @@ async def _said(prompt: str, name: str = "book.ipynb") -> Json:
         return {"text": turn.text, "notices": person.notices, "sandbox": chat.agent.sandbox_state}
 
 
+def _git_folder(project: Path) -> dict[str, str]:
+    """Each file of Git's, with what is in it."""
+    files = (path for path in (project / ".git").rglob("*") if path.is_file())
+    return {str(path): path.read_bytes().hex() for path in files}
+
+
 def play(agent: Agent) -> Json:
     home = Path(os.environ["HOME"])
     project = home / "project"
-    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    project.mkdir(exist_ok=True)
     (project / "notes.txt").write_text(NOTES)
-    before = (project / ".git/config").read_text()
+    for words in ("init -q", "add .", "-c user.name=x -c user.email=x commit -qm begun"):
+        subprocess.run(["git", "-C", str(project), *words.split()], check=True)
+    before = _git_folder(project)
     look: list[Json] = [{"call": [("notebook-read_notebook", {})]}] if agent is COPILOT else []
     steps = (
         {"call": [("read", FILE)]},
@@ -75,10 +85,10 @@ def play(agent: Agent) -> Json:
         "second": second,
         "third": third,
         "files": {name: (project / name).read_text() for name in ("notes.txt", "new.txt", "made", "filtered")},
-        "held": (project / ".git/config").read_text() == before and not (home / "outside").exists(),
+        "held": _git_folder(project) == before and not (home / "outside").exists(),
         "refused": "Read-only file system" in sent,
         "read the notebook": ["x = 1" in text for text in (sent, json.dumps(scripted.requests[before_third:]))],
-        "staged": "A  made" in sent,
+        "git": [text in sent for text in ("log:begun", "+TWO", READ_ONLY)],
     }
 
 
@@ -95,7 +105,7 @@ def test_a_whole_turn_is_done_inside(seen: Json) -> None:
         "made": "made\n",
         "filtered": "filtered\n",
     }
-    assert seen["staged"]
+    assert seen["git"] == [True] * 3
 
 
 @played("test_confined.play")

@@ -350,9 +350,8 @@ def test_whatever_hides_or_reaches_out_is_alarming(fields, alarming):
 @pytest.mark.parametrize(("more", "alarming"), [
     ({"why": "The rule Bash(git *) asks about it."}, True),
     ({"why": "No rule allows it.", "is_routine": True}, False),
-    ({"refusal": "The sandbox refuses changes of Git's settings."}, True),
 ])  # fmt: skip
-def test_a_rule_of_the_user_or_a_refusal_by_the_sandbox_is_alarming(more, alarming):
+def test_a_rule_of_the_user_is_alarming(more, alarming):
     question = Question(1, call(kind="execute", raw_input={"command": "git status"}), (), **more)
     assert is_alarming(question, ROOT) == alarming
 
@@ -458,12 +457,11 @@ def test_where_nothing_can_be_rejected_no_reason_is_offered():
     assert line_prompt(Question(1, call(), OPTIONS[:1])) == "1) Yes: "
 
 
-def test_a_question_says_how_far_the_call_reaches_and_what_the_sandbox_refuses():
+def test_a_question_says_how_far_the_call_reaches():
     edit = call(status="waiting", title="Edit", kind="edit", content=(Diff("/project/AGENTS.md", "a\n", "b\n"),))
-    reach, refusal = "sandboxed: can write only in this project", "The sandbox refuses to change `AGENTS.md`."
-    question = Question(1, edit, (), sandbox=reach, refusal=refusal)
+    question = Question(1, edit, (), sandbox=(reach := "sandboxed: can write only in this project"))
     for text in (*both(question, ROOT), question_summary(question, ROOT)):
-        assert (text.count(reach), text.count(refusal)) == (1, 1)
+        assert text.count(reach) == 1
     assert "andbox" not in "".join(both(Question(1, edit, ()), ROOT))
 
 

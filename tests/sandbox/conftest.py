@@ -10,6 +10,7 @@ from copilot_kernel.config import Settings
 from copilot_kernel.sandbox.probe import SandboxUnavailable, find_tools, try_bubblewrap
 
 from ..real.agents import INSTALL, PEERS
+from ..undo.project import git
 
 
 @pytest.fixture(scope="session")
@@ -36,11 +37,9 @@ def srt_path() -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A repository whose folder for hooks is missing, with instructions for agents."""
+    """A repository with instructions for agents."""
+    git(tmp_path, "init", "project")
     folder = tmp_path / "project"
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
-    (folder / ".git/config").write_text("")
     (folder / "AGENTS.md").write_text("")
     (folder / "sub").mkdir()
     return folder

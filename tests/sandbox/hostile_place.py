@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pytest
 from copilot_kernel import programs
 
-from ..agent.attempts import ATTEMPTS, Place
+from ..agent.attempts import ATTEMPTS, Place, write_program
 from ..limits import LIMIT
 from ..real.agents import PEERS
 
@@ -29,31 +29,33 @@ JUPYTER = ".local/share/jupyter"
 
 
 class GitSettings(NamedTuple):
-    """Lines by the section that they are in, and files that they name."""
+    """Lines by the section that they are in, and files that they name: in Git's folder, or with protected names."""
 
     lines: dict[str, str]
     files: Mapping[str, str] = MappingProxyType({})
 
 
 GIT_SETTINGS = {
-    "hook_of_settings": GitSettings({"core": "hooksPath = tools/hooks"}, {"tools/hooks/readme": ""}),
+    "hook_of_settings": GitSettings({"core": "hooksPath = .githooks"}, {".githooks/readme": ""}),
     "hook_of_settings_in_git": GitSettings({"core": "hooksPath = .git/team"}, {".git/team/readme": ""}),
-    "hook_of_settings_with_space": GitSettings({"core": 'hooksPath = "tools/my hooks"'}, {"tools/my hooks/readme": ""}),
-    "hook_of_settings_by_link": GitSettings({"core": "hooksPath = linked/hooks"}, {"tools/hooks/readme": ""}),
-    "settings_included": GitSettings({"include": "path = ../common.gitconfig"}, {"common.gitconfig": ""}),
+    "hook_of_settings_with_space": GitSettings(
+        {"core": 'hooksPath = ".husky/my hooks"'}, {".husky/my hooks/readme": ""}
+    ),
+    "hook_of_settings_by_link": GitSettings({"core": "hooksPath = linked/hooks"}, {".husky/hooks/readme": ""}),
+    "settings_included": GitSettings({"include": "path = ../.gitconfig"}, {".gitconfig": ""}),
     "settings_included_in_git": GitSettings({"include": "path = team"}, {".git/team": ""}),
     "settings_included_twice": GitSettings(
-        {"include": "path = ../one"}, {"one": "[include]\n\tpath = deeper/two\n", "deeper/two": ""}
+        {"include": "path = ../.gitconfig"}, {".gitconfig": "[include]\n\tpath = .config/two\n", ".config/two": ""}
     ),
     "settings_included_anew": GitSettings({"include": "path = later"}),
     "settings_included_on_branch": GitSettings({'includeIf "onbranch:other"': "path = ../other"}, {"other": ""}),
     "settings_of_home_path": GitSettings(
-        {"include": "path = ~/project/repositories/settings_of_home_path/home"}, {"home": ""}
+        {"include": "path = ~/project/repositories/settings_of_home_path/.gitconfig"}, {".gitconfig": ""}
     ),
-    "settings_second_word": GitSettings({"core": "fsmonitor = sh tools/watch.sh"}, {"tools/watch.sh": ""}),
-    "settings_of_alias": GitSettings({"alias": 'st = "!f() { ./tools/st; }; f"'}, {"tools/st": ""}),
+    "settings_second_word": GitSettings({"core": "fsmonitor = sh .githooks/watch.sh"}, {".githooks/watch.sh": ""}),
+    "settings_of_alias": GitSettings({"alias": 'st = "!f() { ./.githooks/st; }; f"'}, {".githooks/st": ""}),
     "settings_with_top_level": GitSettings(
-        {"alias": 'st = !"$(git rev-parse --show-toplevel)/tools/st"'}, {"tools/st": ""}
+        {"alias": 'st = !"$(git rev-parse --show-toplevel)/.githooks/st"'}, {".githooks/st": ""}
     ),
     "settings_of_work_trees": GitSettings({"extensions": "worktreeConfig = true"}),
 }
@@ -145,11 +147,12 @@ class Outside:
 
 
 def _sockets(place: Place) -> tuple[Path, ...]:
-    inner = place.home / JUPYTER / "runtime/jupyter.sock"
-    elsewhere = (Path(place.root, "sockets", name) for name in ("docker.sock", "a bus", "ssh.sock"))
     return (
-        *(place.run / name for name in ("docker.sock", "bus", "ssh.sock")), *elsewhere, inner, place.socket_in_tmp
-    )  # fmt: skip
+        *(place.run / name for name in ("docker.sock", "bus", "ssh.sock")),
+        *(Path(place.root, "sockets", name) for name in ("docker.sock", "a bus", "ssh.sock")),
+        place.home / JUPYTER / "runtime/jupyter.sock",
+        place.socket_in_tmp,
+    )
 
 
 def _files(folder: Path, contents: Mapping[str, str]) -> None:
@@ -159,7 +162,6 @@ def _files(folder: Path, contents: Mapping[str, str]) -> None:
 
 
 def _make_home(place: Place) -> None:
-    spec = json.dumps({"argv": ["python", "-m", "copilot_kernel"]})
     program = f"#!{sys.executable}\nimport runpy, sys\nrunpy.run_path(sys.argv[2], run_name='__main__')\n"
     empty = ("other/notes", "other/linkable", "other/movable/file", ".bashrc", ".gitconfig", ".local/bin/git")
     _files(place.home, {
@@ -168,7 +170,8 @@ def _make_home(place: Place) -> None:
         ".ssh/id_ed25519": place.secret, f"{JUPYTER}/runtime/jupyter_cookie_secret": place.secret,
         f"{JUPYTER}/runtime/kernel-1.json": json.dumps({"key": place.secret}),
         f"{JUPYTER}/runtime/jpserver-1.json": json.dumps({"token": place.secret}),
-        f"{JUPYTER}/kernels/ours/kernel.json": spec, "bin/copilot": program,
+        f"{JUPYTER}/kernels/ours/kernel.json": json.dumps({"argv": ["python", "-m", "copilot_kernel"]}),
+        "bin/copilot": program,
     })  # fmt: skip
     (place.home / "bin/copilot").chmod(0o755)
 
@@ -188,8 +191,8 @@ def _make_project(place: Place) -> None:
     shutil.rmtree(place.repository("hook_in_new_folder") / ".git/hooks")
     for name in ("hook_by_linked_folder", "hook_by_replaced_link"):
         hooks = place.repository(name) / ".git/hooks"
-        hooks.rename(place.repository(name) / "linked")
-        hooks.symlink_to("../linked")
+        hooks.rename(place.repository(name) / ".githooks")
+        hooks.symlink_to("../.githooks")
     git = place.repository("hook_of_linked_git") / ".git"
     git.rename(git.with_name("real.git"))
     git.symlink_to("real.git")
@@ -201,7 +204,7 @@ def _make_project(place: Place) -> None:
         _files(tree, settings.files)
         for path in (tree / name for name in settings.files):
             path.chmod(0o755)
-    (place.repository("hook_of_settings_by_link") / "linked").symlink_to("tools")
+    (place.repository("hook_of_settings_by_link") / "linked").symlink_to(".husky")
 
 
 def _git(tree: Path, *words: str) -> None:
@@ -213,10 +216,7 @@ def _git(tree: Path, *words: str) -> None:
 def _repository(tree: Path) -> None:
     tree.mkdir(parents=True)
     _git(tree, "init", "--template=")
-    (tree / ".git/hooks").mkdir()
-    hook = tree / ".git/hooks/pre-commit"
-    hook.write_text("#!/bin/sh\n")
-    hook.chmod(0o755)
+    write_program(str(tree / ".git/hooks/pre-commit"), "#!/bin/sh\n")
     _git(tree, "commit", "--allow-empty", "-m", "begun")
 
 

@@ -1,5 +1,6 @@
 """A conversation whose agent runs in a sandbox, or should: what is asked, what is said, what is left behind."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -8,29 +9,30 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from anyio import to_thread
-from copilot_kernel.acp.locate import Launch
+from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat, sandboxing
 from copilot_kernel.chat.agent import FROM_THE_START
+from copilot_kernel.chat.sandboxing import READ_ONLY
+from copilot_kernel.chat.sessions import RESTARTED
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed, UsageError
-from copilot_kernel.sandbox import SOCKETS, WITHOUT, SandboxUnavailable, raise_sandbox
-from copilot_kernel.sandbox.sandbox import SUMMARY
-from copilot_kernel.sandbox.sweep import MAX_SET_ASIDE
+from copilot_kernel.sandbox import SOCKETS, Kind, SandboxUnavailable, raise_sandbox
+from copilot_kernel.sandbox.sandbox import MAX_NAMED, SUMMARY
 
+from ..agentd.conftest import runtime
 from ..chat.conftest import chatting
 from ..chat.people import Person, ask
 from ..jupyter.front_end import until
+from ..undo.project import git
 
+__all__ = ["runtime"]
 pytestmark = pytest.mark.sandbox
-DEEP = "i=0; while [ $i -lt {} ]; do mkdir a; cd a; i=$((i+1)); done"
-NOTHING = SandboxUnavailable("bubblewrap (bwrap) is not installed", "Install it.")
 
 
 @pytest.fixture
 def no_sandbox(monkeypatch):
     def fail(*_):
-        raise NOTHING
+        raise SandboxUnavailable("bubblewrap (bwrap) is not installed", "Install it.")
 
     monkeypatch.setattr(sandboxing, "raise_sandbox", fail)
 
@@ -42,47 +44,65 @@ async def run(chat: Chat, command: str, person: Person | None = None) -> str:
 # -- with a sandbox -------------------------------------------------------------------------------------------------
 
 
-async def test_the_agent_and_commands_that_it_runs_through_us_are_inside(bubblewrap, open_chat, project):
+@pytest.mark.parametrize("is_submodule", [False, True])
+async def test_the_agent_and_commands_that_it_runs_through_us_are_inside(
+    bubblewrap, open_chat, project, tmp_path, is_submodule
+):
+    git(project, "commit", "--allow-empty", "-m", "begun")
+    if is_submodule:
+        (tmp_path / "modules").mkdir()
+        (project / ".git").rename(tmp_path / "modules/project")
+        (project / ".git").write_text(f"gitdir: {tmp_path}/modules/project\n")
+        git(project, "config", "core.worktree", str(project))
     before = sorted(project.rglob("*"))
     async with open_chat() as chat:
-        await run(chat, "echo kept > made; echo lost > /tmp/lost; echo bad >> AGENTS.md; echo bad > .git/hooks/x")
-        assert chat.agent.sandbox is not None
-    assert (project / "made").read_text() == "kept\n"
-    assert (project / "AGENTS.md").read_text() == ""
-    assert not Path("/tmp/lost").exists()
-    assert sorted(project.rglob("*")) == sorted((*before, project / "made", project / ".git/hooks"))
+        await run(chat, "echo kept > made; echo bad >> AGENTS.md; echo bad > .git/hooks/x")
+        text = await run(
+            chat, "git log --format=%s$GIT_OPTIONAL_LOCKS; git status --short; git add made; git config a.b c"
+        )
+    assert [each in text for each in ("begun0", "?? made", "index.lock': Read-only", "config: Read-only")] == [True] * 4
+    assert ((project / "made").read_text(), (project / "AGENTS.md").read_text()) == ("kept\n", "")
+    assert sorted(project.rglob("*")) == sorted((*before, project / "made"))
 
 
-async def test_what_was_created_although_programs_outside_obey_it_is_reported_once(chat, project):
-    command = "git init -q sub; echo x > sub/.git/hooks/y; echo ../e > sub/.git/commondir; touch CLAUDE.md"
-    await run(chat, command, person := Person())
-    assert person.notices == [
-        "sub/.git/config was created in the sandbox. Look at it: programs or agents outside obey it.",
-        "Removed sub/.git/commondir, created in the sandbox: Git would run or follow it outside.",
-        "Removed sub/.git/hooks, created in the sandbox: Git would run or follow it outside.",
-        "CLAUDE.md was created in the sandbox. Look at it: programs or agents outside obey it.",
-    ]
-    await run(chat, "true", again := Person())
-    assert again.notices == []
-    left = [
-        (project / name).exists() for name in ("CLAUDE.md", "sub/.git/config", "sub/.git/commondir", "sub/.git/hooks")
-    ]
-    assert left == [True, True, False, False]
+@pytest.mark.parametrize(("sandbox", "told"), [("required", [True, False]), ("off", [False, False])])
+async def test_the_agent_is_told_once_in_a_session_that_git_is_read_only(bubblewrap, open_chat, sandbox, told):
+    async with open_chat(sandbox) as chat:
+        sent = [(await ask(chat, "demo: say hi"), TextBlock(READ_ONLY) in chat.sent)[1] for _ in told]
+    assert sent == told
 
 
-async def test_many_such_files_are_named_in_a_few_lines_without_control_characters(chat):
+async def test_what_is_new_is_reported_once_in_one_line_without_control_characters(chat, project):
     command = "for i in $(seq 30); do mkdir sub/$i; echo > sub/$i/AGENTS.md; done; mkdir sub/0$(printf '\\033')"
-    await run(chat, f"{command}; cd sub/0*; echo > AGENTS.md", person := Person())
-    assert (len(person.notices), person.notices[-1]) == (11, "And 21 more of that kind.")
-    assert "\x1b" not in "".join(person.notices)
+    await run(chat, f"git init -q sub/repo; {command}; cd sub/0*; echo > AGENTS.md", person := Person())
+    (line,) = person.notices
+    assert line.startswith(Kind.NEW.value.partition("{")[0] + "sub/repo/.git, ")
+    assert (f" and {32 - MAX_NAMED} more." in line, "\x1b" in line) == (True, False)
+
+
+@pytest.mark.parametrize("sharing", ["off", "user"])
+async def test_what_was_replaced_outside_is_reported_and_protected_again_in_the_next_turn(
+    bubblewrap, open_chat, project, runtime, sharing
+):
+    kept = {"permission_mode": "sandboxed", "sandbox_write": (os.environ["COPILOT_KERNEL_DEMO_HOME"],)}
+    command, seen = "demo: shell echo bad >> AGENTS.md; touch sub/$(ls sub | wc -l)", []
+    async with open_chat(agent_sharing=sharing, **kept) as chat:
+        for number in range(3):
+            turn = await ask(chat, command, person := Person())
+            count = len(list((project / "sub").iterdir()))
+            seen.append((person.notices, (project / "AGENTS.md").read_text(), count, turn.session_id))
+            if number == 0:
+                (project / "new").write_text("mine\n")
+                (project / "new").rename(project / "AGENTS.md")
+    reported, id = [Kind.CHANGED.value.format("AGENTS.md")], seen[0][-1]
+    # Nothing prevents the second one, but it is said.
+    assert seen == [([], "", 1, id), (reported, "mine\nbad\n", 2, id), ([RESTARTED], "mine\nbad\n", 3, id)]
 
 
 async def test_links_that_an_agent_has_left_show_nothing_to_the_next_one(bubblewrap, open_chat, project, tmp_path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/secret").write_text("secret")
     (project / "CLAUDE.md").symlink_to(tmp_path / "outside/secret")
-    (project / "sub/.git").mkdir()
-    (project / "sub/.git/config").write_text("[core]\n\thooksPath = out/secret\n")
     (project / "sub/out").symlink_to(tmp_path / "outside")
     async with open_chat() as chat:
         text = await run(chat, f"cat CLAUDE.md sub/out/secret {tmp_path}/outside/secret; echo done")
@@ -122,45 +142,11 @@ async def test_links_on_the_way_to_what_a_setting_shows_in_a_private_folder_make
     (cache / "a/b/file").write_text("shown")
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     async with open_chat() as chat:
-        await run(chat, f"ln -s {'../' * 20}oldroot{tmp_path} {cache}/a; ls -l {cache}")
+        await run(chat, f"ln -s {tmp_path} {cache}/a; ls -l {cache}")
     async with open_chat(sandbox_read=(f"{cache}/a/b",)) as chat:
         assert "shown" in await run(chat, f"cat {cache}/a/b/file; mv {cache}/a {cache}/aside; ls {cache}")
         assert "aside" not in await run(chat, f"ls {cache}")
     assert not (tmp_path / "b").exists()
-
-
-async def test_a_folder_that_was_exchanged_for_a_link_is_not_followed(bubblewrap, open_chat, project, tmp_path):
-    other = tmp_path / "other"
-    (other / "hooks").mkdir(parents=True)
-    (other / "hooks/mine").write_text("")
-    async with open_chat() as chat:
-        await run(chat, f"ln -s {other} sub/.git", person := Person())
-    assert (other / "hooks/mine").exists()
-    assert [line.partition(" ")[0] for line in person.notices] == ["sub/.git"]
-
-
-async def test_what_a_process_creates_again_and_again_is_gone_when_the_agent_has_ended(bubblewrap, open_chat, project):
-    again = "while :; do echo ../evil > .git/commondir; sleep 0.01; done"
-    async with open_chat() as chat:
-        await ask(chat, f"demo: shell setsid sh -c '{again}' >&- 2>&- & until [ -e .git/commondir ]; do :; done")
-    assert not (project / ".git/commondir").exists()
-    assert len(list((project / ".git").glob("removed-*"))) <= MAX_SET_ASIDE
-
-
-async def test_what_a_process_creates_that_ends_later_than_the_agent_is_gone_too(bubblewrap, project, tmp_path):
-    settings = Settings(cwd=str(project), state=str(tmp_path / "state"), sandbox="required")
-    async with sandboxing.sandboxed(settings, Launch(("/bin/sh",)), ()) as (sandbox, _):
-        command = sandbox.command(("sh", "-c", "touch ready; sleep 0.3; echo ../evil > .git/commondir"), str(project))
-        process = subprocess.Popen(command, env=sandbox.environment(), cwd=project)
-        await to_thread.run_sync(until, (project / "ready").exists, "the process")
-    assert process.wait(10) == 0
-    assert not (project / ".git/commondir").exists()
-
-
-async def test_what_is_no_file_or_too_deep_does_not_hold_up_the_end_of_a_turn(chat, project):
-    command = f"mkdir sub/.git .git/modules; mkfifo sub/.git/config; cd .git/modules; {DEEP.format(300)}"
-    await run(chat, command, person := Person())
-    assert [line.partition(" ")[0] for line in person.notices] == ["sub/.git/config"]
 
 
 @chatting(permission_mode="sandboxed")
@@ -179,30 +165,7 @@ async def test_what_we_write_for_the_agent_is_judged_as_in_accept_edits(chat, pr
     assert (person.questions, (project / "note.txt").read_text()) == ([], "hi")
     await ask(chat, "demo: fswrite AGENTS.md hi", person)
     assert len(person.questions) == 1
-    assert (person.questions[0].sandbox, person.questions[0].refusal) == ("", "")
-
-
-async def test_a_question_says_how_far_the_call_reaches_and_what_the_sandbox_refuses(chat):
-    for command, refusal in (
-        ("echo hi", ""),
-        ("git config user.name x", "The sandbox refuses changes of Git's settings (git config, git remote add). "),
-        ("true && echo x > .git/hooks/y", "The sandbox refuses to change `.git/hooks/y`: it says what Git runs. "),
-        ("echo x | tee -a AGENTS.md", "The sandbox refuses to change `AGENTS.md`: it instructs agents. "),
-        ("cp sub AGENTS.md", "The sandbox refuses to change `AGENTS.md`: it instructs agents. "),
-        ("cp AGENTS.md sub; cat AGENTS.md", ""),
-        (
-            "git -C sub remote add x y",
-            "The sandbox refuses changes of Git's settings (git config, git remote add). ",
-        ),
-        ("git commit -m 'Fix config parsing'; git add config/x; git config user.name; git remote -v", ""),
-    ):
-        await run(chat, command, person := Person())
-        assert [(each.sandbox, each.refusal) for each in person.questions] == [
-            (f"sandboxed: {SUMMARY}", refusal and f"{refusal}{WITHOUT}")
-        ]
-    assert chat.agent.sandbox.refuses("AGENTS.md") == "to change `AGENTS.md`: it instructs agents"
-    assert chat.agent.sandbox.refuses(".git/hooks/new") == "to change `.git/hooks/new`: it says what Git runs"
-    assert [chat.agent.sandbox.refuses(path) for path in ("note.txt", ".git/index", "/etc/passwd", "\0")] == [""] * 4
+    assert person.questions[0].sandbox == ""
 
 
 async def test_files_that_agents_are_handed_can_be_read_inside(bubblewrap, open_chat):
@@ -215,19 +178,17 @@ async def test_files_that_agents_are_handed_can_be_read_inside(bubblewrap, open_
     assert not handed.exists()
 
 
-async def test_the_status_is_known_before_the_start_and_after(chat):
-    assert chat.agent.sandbox_state == FROM_THE_START
-    await chat.ready()
-    assert chat.agent.sandbox_state == SUMMARY
-    chat.set_permission_mode("sandboxed")
-
-
-async def test_hosts_stand_in_the_status_and_in_questions(bubblewrap, srt_path, open_chat, monkeypatch):
+@pytest.mark.parametrize("hosts", [None, ("api.github.com",)])
+async def test_how_far_it_reaches_stands_in_the_status_and_in_questions(
+    bubblewrap, srt_path, open_chat, monkeypatch, hosts
+):
     monkeypatch.setenv("PATH", srt_path)
-    async with open_chat(sandbox_hosts=("api.github.com",)) as chat:
+    async with open_chat(sandbox_hosts=hosts) as chat:
+        assert chat.agent.sandbox_state == FROM_THE_START
         await run(chat, "true", person := Person())
-        reach = f"{SUMMARY}; network: api.github.com"
+        reach = f"{SUMMARY}; network: api.github.com" if hosts else SUMMARY
         assert (chat.agent.sandbox_state, person.questions[0].sandbox) == (reach, f"sandboxed: {reach}")
+        chat.set_permission_mode("sandboxed")
 
 
 def is_alive(path: Path) -> bool:
@@ -250,20 +211,16 @@ def test_when_the_kernel_is_killed_detached_processes_inside_end_too(
         sandbox = raise_sandbox(settings, [(sys.executable,)], Path(folder))
         command = sandbox.command(("sh", "-c", daemon), str(project))
         # Through the shell of `srt`, bubblewrap does not see that its parent ends: our own watcher does it.
-        _kill_what_runs(command, sandbox.environment(), project, is_watched=hosts is not None)
-
-
-def _kill_what_runs(command, environ, project, *, is_watched):
-    kernel = (
-        "import subprocess; from copilot_kernel.acp.child_processes import watch\n"
-        f"child = subprocess.Popen({command!r}, env={environ!r}, start_new_session=True)\n"
-        f"{'watch(child.pid); ' if is_watched else ''}child.wait()"
-    )
-    with subprocess.Popen([sys.executable, "-c", kernel], stdout=subprocess.PIPE) as process:
-        assert process.stdout.readline() == b"1\n"
-        assert is_alive(project / "daemon")
-        process.kill()
-        assert process.stdout.read() == b""  # nobody holds the pipe any more
+        kernel = (
+            "import subprocess; from copilot_kernel.acp.child_processes import watch\n"
+            f"child = subprocess.Popen({command!r}, env={sandbox.environment()!r}, start_new_session=True)\n"
+            f"{'' if hosts is None else 'watch(child.pid); '}child.wait()"
+        )
+        with subprocess.Popen([sys.executable, "-c", kernel], stdout=subprocess.PIPE) as process:
+            assert process.stdout.readline() == b"1\n"
+            assert is_alive(project / "daemon")
+            process.kill()
+            assert process.stdout.read() == b""  # nobody holds the pipe any more
     until(lambda: not is_alive(project / "daemon"), "the end of the daemon")
 
 
@@ -331,14 +288,17 @@ async def test_an_agent_elsewhere_cannot_be_sandboxed(tmp_path):
             await chat.ready()
 
 
-@pytest.mark.parametrize("place", ["home", "above", "link"])
-async def test_a_project_that_is_or_contains_the_home_folder_is_refused(tmp_path, monkeypatch, place):
+@pytest.mark.parametrize("place", ["home", "above", "link", "repository"])
+async def test_a_project_that_is_or_contains_the_home_folder_or_is_a_repository_is_refused(
+    tmp_path, monkeypatch, place
+):
     home = tmp_path / "above/home"
     home.mkdir(parents=True)
     (tmp_path / "link").symlink_to(home)
+    git(tmp_path, "init", "--bare", "repository")
     monkeypatch.setenv("HOME", str(home))
-    folder = {"home": home, "above": home.parent, "link": tmp_path / "link"}[place]
+    folder = {"home": home, "above": home.parent}.get(place, tmp_path / place)
     settings = Settings(agent="demo", cwd=str(folder), state=str(tmp_path / "state"), sandbox="required")
     async with Chat(settings) as chat:
-        with pytest.raises(AgentStartFailed, match="is or contains the home folder"):
+        with pytest.raises(AgentStartFailed, match=r"is or contains the home folder|must not be changed"):
             await chat.ready()

@@ -11,8 +11,9 @@ import pytest
 from copilot_kernel import config
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat
+from copilot_kernel.sandbox import Kind
 
-from ..agent.attempts import ATTEMPTS, FOR_ROOT, Place
+from ..agent.attempts import ATTEMPTS, FOR_ROOT, HOOKS, SETTINGS, Place
 from ..agent.network_attempts import NETWORK_ATTEMPTS, NETWORK_FOR_ROOT
 from ..chat.people import Person
 from .hostile_place import Outside
@@ -45,6 +46,7 @@ def test_what_escapes_without_a_sandbox_does_not_escape_from_one(
     name: str, control: Results, sandboxed: Results
 ) -> None:
     assert sandboxed[name] != "escaped"
+    assert name not in HOOKS | SETTINGS or "Error: " in sandboxed[name]  # by a mount
     if name not in FOR_ROOT or os.getuid() == 0:
         assert control[name] == "escaped"
 
@@ -54,6 +56,11 @@ def test_a_list_of_hosts_holds_the_network_too(name: str, control: Results, filt
     assert filtered[name] != "escaped"
     if name not in FOR_ROOT | NETWORK_FOR_ROOT or os.getuid() == 0:
         assert control[name] == "escaped"
+
+
+def test_what_did_not_exist_before_ends_in_a_notice(sandboxed: Results) -> None:
+    made = ("hook_by_exchange/evil", "work_tree_redirected/evil", "settings_by_common_folder/common")
+    assert sandboxed["notices"] == Kind.NEW.value.format(", ".join(f"repositories/{name}" for name in made))
 
 
 def _results(sandbox: str, *, has_hosts: bool = False) -> Results:
@@ -84,6 +91,5 @@ async def _asked(place: Place, sandbox: str, has_hosts: bool) -> Results:
     )
     place.write(place.project / "place.json")
     async with asyncio.timeout(SECONDS), Chat(settings) as chat:
-        turn = await chat.ask([TextBlock("place.json")], Person())
-    results: Results = json.loads(turn.text)
-    return results
+        turn = await chat.ask([TextBlock("place.json")], person := Person())
+    return {**json.loads(turn.text), "notices": "\n".join(person.notices)}

@@ -102,7 +102,7 @@ def test_on_macos_the_command_takes_what_bubblewrap_would_take(tmp_path):
         (None, ""),
         ((), "; network: none"),
         (("a.b",), "; network: a.b"),
-        (tuple("abcdef"), "; network: a, b, c, d and 2 more"),
+        (tuple("abcdefghij"), "; network: a, b, c, d, e, f, g, h and 2 more"),
     ],
 )
 def test_the_summary_names_the_hosts(hosts, shown):
@@ -130,7 +130,7 @@ def raised(bubblewrap, srt_path, tmp_path, monkeypatch):
 
 
 def run(sandbox, *argv, around=(), **environ):
-    words = sandbox.command(argv, str(sandbox.project), {**os.environ, **environ})
+    words = sandbox.command(argv, str(sandbox.comparison.project), {**os.environ, **environ})
     return subprocess.run((*around, *words), env=sandbox.environment(), capture_output=True, text=True, timeout=LIMIT)
 
 
@@ -169,7 +169,9 @@ def test_what_an_agent_chooses_for_its_command_is_no_choice_for_srt(raised, tmp_
 def test_a_secret_that_the_command_must_not_see_is_not_there(raised, monkeypatch):
     monkeypatch.setenv("OUR_TOKEN", "x")
     sandbox = raised()
-    words = sandbox.command(("sh", "-c", "echo ${OUR_TOKEN-none}; cat /proc/1/environ"), str(sandbox.project), {})
+    words = sandbox.command(
+        ("sh", "-c", "echo ${OUR_TOKEN-none}; cat /proc/1/environ"), str(sandbox.comparison.project), {}
+    )
     done = subprocess.run(words, env=sandbox.environment(), capture_output=True, text=True, timeout=LIMIT)
     assert (done.stdout, "Permission denied" in done.stderr) == ("none\n", True)
 

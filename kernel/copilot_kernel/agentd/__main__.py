@@ -21,7 +21,6 @@ def _run(descriptor: int) -> None:
     import shutil
     import signal
     import socket
-    from contextlib import suppress
     from pathlib import Path
 
     import anyio
@@ -40,10 +39,6 @@ def _run(descriptor: int) -> None:
     except CopilotError as error:
         sys.exit(f"{error} {error.hint}".strip())
     finally:
-        if spec.welcome.sandbox:
-            with suppress(OSError):  # the next sandbox in this project looks again, by the record that is left
-                for line in spec.welcome.sandbox.close():
-                    logging.warning("%s", line)
         shutil.rmtree(spec.folder, ignore_errors=True)
     if not os.fstat(2).st_size:
         Path(spec.socket).with_suffix(".log").unlink(missing_ok=True)

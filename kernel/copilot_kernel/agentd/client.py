@@ -22,7 +22,7 @@ from msgspec import structs
 from ..acp.lenient import as_dict, as_str, load
 from ..acp.tcp import TcpTransport
 from ..errors import AgentStartFailed
-from ..sandbox import Record, Sandbox
+from ..sandbox import Sandbox
 from . import wire
 from .key import AgentSpec
 from .sockets import OFF, is_own, listen, locked, socket_path
@@ -123,7 +123,6 @@ async def _dial_or_start(
 async def _start(path: Path, log: Path, spec: AgentSpec, prepare: Prepare, idle: float) -> None:
     """Start the broker, which is nobody's child: it ends when it is not needed."""
     folder = Path(tempfile.mkdtemp(prefix="copilot-kernel-"))
-    sandbox = None
     try:
         sandbox, unsandboxed = await prepare(folder)
         state = None if sandbox is None else SandboxState.of(sandbox)
@@ -131,30 +130,22 @@ async def _start(path: Path, log: Path, spec: AgentSpec, prepare: Prepare, idle:
         start = structs.replace(spec.start, socket=str(path), folder=str(folder), welcome=welcome, idle=idle)
         environ = spec.environ if sandbox is None else sandbox.environment(spec.environ)
         with anyio.CancelScope(shield=True):  # once it runs, the folder is the broker's
-            await to_thread.run_sync(_spawn, path, log, start, dict(environ), sandbox.record if sandbox else None)
+            await to_thread.run_sync(_spawn, path, log, start, dict(environ))
     except BaseException:
-        if sandbox:
-            sandbox.close()
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def _spawn(path: Path, log: Path, start: StartSpec, environ: dict[str, str], record: Record | None) -> None:
-    """The socket is ours until the broker has it, so that it can be connected to at once. So is the `record`.
-
-    Raises OSError.
-    """
+def _spawn(path: Path, log: Path, start: StartSpec, environ: dict[str, str]) -> None:
+    """The socket is ours until the broker has it, so that it can be connected to at once. Raises OSError."""
     with tempfile.TemporaryFile() as stdin, closing(listen(path)) as listener, open(log, "wb", opener=_private) as out:
         stdin.write(dump(start))
         stdin.seek(0)
         command = (sys.executable, "-P", "-m", "copilot_kernel.agentd", str(listener.fileno()))
-        inherited = (listener.fileno(), *([record.descriptor] if record else []))
         subprocess.run(
             command, stdin=stdin, stdout=subprocess.DEVNULL, stderr=out, cwd="/", env=environ,
-            pass_fds=inherited, start_new_session=True, check=False,
+            pass_fds=(listener.fileno(),), start_new_session=True, check=False,
         )  # fmt: skip
-    if record:
-        record.release()
 
 
 def _private(path: str, flags: int) -> int:

@@ -10,32 +10,25 @@ import msgspec
 from msgspec import Struct
 
 from ..mcp_config import McpServer
-from ..sandbox import Held, Sandbox, Sweep
+from ..sandbox import Comparison, Sandbox
 
 
 class SandboxState(Struct, frozen=True):
-    """The agent's `Sandbox`, as JSON can hold it."""
+    """The agent's `Sandbox`, as JSON can hold it, with what was protected when it was made."""
 
     prefix: tuple[str, ...]
-    entry: tuple[str, ...]
-    held: dict[str, Any]
-    record: str
+    handover: str
+    project: str
+    protected: dict[str, str]
 
     @classmethod
     def of(cls, sandbox: Sandbox) -> SandboxState:
-        record = str(sandbox.record.path) if sandbox.record else ""
-        return cls(sandbox.prefix, sandbox.entry, sandbox.sweep.held.to_builtins(), record)
+        comparison = sandbox.comparison
+        return cls(sandbox.prefix, str(sandbox.handover), str(comparison.project), dict(comparison.states))
 
     def sandbox(self) -> Sandbox:
-        """One for another process, which reports by itself what was created inside. Raises ValueError."""
-        return Sandbox(self.prefix, Sweep(Held.from_builtins(self.held)), self.entry)
-
-    def close(self) -> list[str]:
-        """When the agent has ended: what was created inside and not reported to a kernel, as lines. Raises OSError."""
-        findings = self.sandbox().sweep.last_findings()
-        if self.record:  # which this process has kept locked, since it has inherited it
-            Path(self.record).unlink(missing_ok=True)
-        return list(map(str, findings))
+        """One for another process, which compares by itself."""
+        return Sandbox(self.prefix, Path(self.handover), Comparison(Path(self.project), self.protected))
 
 
 class Welcome(Struct, frozen=True):

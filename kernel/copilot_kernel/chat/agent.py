@@ -41,7 +41,7 @@ from ..errors import (
 from ..mcp_config import McpServer, secrets
 from ..redaction import Redactor, redactor, register
 from ..sandbox import Sandbox, unavailable
-from .sandboxing import in_sandbox, no_ports, sandboxed, watching
+from .sandboxing import in_sandbox, no_ports, sandboxed
 from .sharing import shared, shares
 
 # Seconds that ending an agent may take; its process group is killed well before.
@@ -225,7 +225,6 @@ class Agent:
         with single_error():
             async with (
                 self._opened(launch, servers) as (launch, transport),
-                watching(self.sandbox),
                 self._serving() as services,
             ):
                 handlers = self._client_handlers

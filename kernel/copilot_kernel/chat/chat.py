@@ -39,7 +39,7 @@ from .net_changes import net_changes
 from .notebook_tools import NotebookTools
 from .operations import ClientServices
 from .permission import Permissions
-from .sandboxing import RENEWED, UNRENEWED, swept, unheld
+from .sandboxing import SandboxNote, compared
 from .session_options import SessionOptions
 from .session_store import SessionLocks, SessionStore
 from .sessions import SessionManager
@@ -112,6 +112,7 @@ class Chat:
         )
         outlived = bool(shared) or "://" in settings.agent or settings.agent_sharing != "off"
         self._tools = NotebookTools(live, settings, self._state, self._permissions, outlived=outlived)
+        self._sandbox_note = SandboxNote()
         handlers = ClientHandlers(
             self._update,
             self._permissions.ask,
@@ -278,7 +279,7 @@ class Chat:
                 result = await self._run(blocks, view, stop, session_id)
                 reason = result.stop_reason
             finally:
-                for line in await swept(self.agent.sandbox):
+                for line in await compared(self.agent.sandbox):
                     self._state.notify("warning", line)
                 self._monitor.end()
                 self._state.end("cancelled" if stop.pressed else reason)
@@ -296,7 +297,8 @@ class Chat:
 
     async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
         with stop.scope():
-            await self._renew_sandbox()
+            if (sandbox := self.agent.sandbox) and sandbox.comparison.is_changed:
+                await self._handle.end()
             if session_id:
                 await self._sessions.resume(session_id)
             session = await self._sessions.ready()
@@ -309,21 +311,16 @@ class Chat:
             return PromptResult("cancelled")
         return PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
 
-    async def _renew_sandbox(self) -> None:
-        """End an agent whose sandbox has lost its hold on a file; it goes on in another one, with the same session."""
-        if names := await unheld(self.agent.sandbox):
-            for line in await swept(self.agent.sandbox):
-                self._state.notify("warning", line)
-            await self._handle.end()
-            text = UNRENEWED if self.agent.link else RENEWED
-            self._state.notify("warning", text.format(names))
-
     async def _prompt(self, session: Session, blocks: Sequence[Block], stop: Stop) -> PromptResult:
         """The agent's answer; if it does not come in time after a cancel, the agent is ended."""
         result, failure = PromptResult("cancelled"), None
         self.attached = tuple(block for block in self.attached if block not in blocks)
         await self.undo.begun()
-        introduction = (*self._tools.introduction(blocks), *self.undo.introduction(blocks, session.id))
+        introduction = (
+            *self._sandbox_note.introduction(self.agent.sandbox, blocks, session.id),
+            *self._tools.introduction(blocks),
+            *self.undo.introduction(blocks, session.id),
+        )
         prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *introduction)
         await self._sessions.use()

@@ -31,7 +31,6 @@ from ..permissions.rulebook import HERE
 from ..sandbox import Sandbox
 from .calls import UnmatchedRequests, join, request_of_agent
 from .rules import VERBS, PolicyEvaluator
-from .sandboxing import refusal
 from .state import ConversationState
 from .turn import Stop
 
@@ -330,7 +329,6 @@ class Permissions:
             folder=inputs.folder(request.call.raw_input) or self.policy.settings.folder,
             of_copilot=agent is not None and agent.is_copilot,
             sandbox=f"sandboxed: {sandbox.summary}" if sandbox and is_inside else "",
-            refusal=refusal(request.call, sandbox) if sandbox and is_inside else "",
         )
 
     async def _with_rule_added(self, answer: PermissionAnswer) -> PermissionAnswer:

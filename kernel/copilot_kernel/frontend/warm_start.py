@@ -95,7 +95,7 @@ def _is_wanted(settings: Settings) -> bool:
     """Whether the agent is installed, and does nothing in the folder before a session is opened.
 
     Opening a notebook must not run what a stranger has put beside it: other agents start the MCP servers and plugins
-    of the folder that they are started in. And a sandbox protects what exists at its start, and makes folders for that.
+    of the folder that they are started in. And a sandbox protects what exists at its start.
     """
     from ..acp.locate import located
 

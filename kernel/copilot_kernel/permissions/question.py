@@ -30,9 +30,8 @@ class Question:
     suggestion: str = ""
     # The folder that the call works in: the one it names, else the session's.
     folder: str = ""
-    # How far the call can reach in the sandbox, and that it refuses it and what to do instead; empty: there is none.
+    # How far the call can reach in the sandbox; empty: there is none.
     sandbox: str = ""
-    refusal: str = ""
     # The agent is GitHub Copilot, of which it is known what "always" means.
     of_copilot: bool = False
     # What we ask of our own, in place of a question about the call; the agent is told nothing.

@@ -121,8 +121,8 @@ def question_text(question: Question, root: str = "") -> str:
     is_said = question.head or about.is_titled_by_tool or about.title in (*about.commands, head.removesuffix("?"))
     title = "" if is_said else about.title
     shown = [visible_text(f"{head} {title}".rstrip())]
-    reach = lines((question.sandbox, question.refusal))
-    for name, text in (*_parts_text(about), *([("Reach", reach)] if reach else ()), *_reasons(question)):
+    reach = [("Reach", question.sandbox)] if question.sandbox else ()
+    for name, text in (*_parts_text(about), *reach, *_reasons(question)):
         body = visible_text(text).rstrip("\n").replace("\n", "\n  ")
         shown.append(f"{visible_text(name)}:\n  {body}")
     return lines(shown)
@@ -259,7 +259,7 @@ def _warnings(question: Question, about: Subject) -> Iterator[tuple[str, str]]:
     places = (*(place for place, _ in about.changes), *(about.paths if about.is_evident else ()))
     for place in dict.fromkeys(place for place in places if place.remark):
         yield AMBER, f"{place.remark.capitalize()}: {place.path}"
-    more = (*remarks_on(about.commands), "" if question.is_routine else question.why, question.refusal)
+    more = (*remarks_on(about.commands), "" if question.is_routine else question.why)
     yield from ((AMBER, line) for line in more if line)
 
 

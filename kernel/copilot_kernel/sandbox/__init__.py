@@ -1,25 +1,18 @@
 """A sandbox around the agent's process tree: what it can do, whatever it may do (bubblewrap and `srt`)."""
 
-from .held import Finding, Held, Kind
-from .leftovers import Record
+from .comparison import Comparison, Kind
 from .probe import SandboxUnavailable
-from .sandbox import WITHOUT, Sandbox, raise_sandbox, summary, unavailable
+from .sandbox import Sandbox, listed, raise_sandbox, summary, unavailable
 from .srt import SOCKETS
-from .sweep import Sweep
-from .watch import watch
 
 __all__ = [
     "SOCKETS",
-    "WITHOUT",
-    "Finding",
-    "Held",
+    "Comparison",
     "Kind",
-    "Record",
     "Sandbox",
     "SandboxUnavailable",
-    "Sweep",
+    "listed",
     "raise_sandbox",
     "summary",
     "unavailable",
-    "watch",
 ]

@@ -6,9 +6,9 @@ import hashlib
 import os
 import pwd
 import re
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote
@@ -18,7 +18,6 @@ from ..config import Settings, state_folder
 from .agents import AgentState, agent_states
 from .mounts import NOTHING, Access, Mount, arguments, parents, placed
 from .probe import SandboxUnavailable
-from .removal import make
 
 _PATHS = re.compile(r"/[^,;:]+")
 # Of the system that writes outside for the user root, whatever the mounts say.
@@ -27,15 +26,6 @@ _KERNEL_FILES = ("sys", "sysrq-trigger", "irq", "bus", "fs", "mtrr", "acpi", "sc
 
 class _LeadsOut(SandboxUnavailable):
     """A link in the project names something outside."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """What is mounted where. `points` are those mounts in folders of the user's that the agent writes to."""
-
-    mounts: Mapping[str, Mount]
-    arguments: tuple[str, ...]
-    points: tuple[str, ...]
 
 
 class Layout:
@@ -52,7 +42,6 @@ class Layout:
         self.project = programs.real(Path(settings.folder))
         self._located(Path(settings.folder))
         self.writable = (self.project, *map(self._located, map(Path, settings.sandbox_write)))
-        self._open = self.writable
         for folder in self.writable:
             if home := next((home for home in self._homes if home.is_relative_to(folder)), None):
                 raise SandboxUnavailable(
@@ -83,15 +72,17 @@ class Layout:
             self.add(Path(place).expanduser(), Access.READ)
         self.mounts += (Mount(f"/proc/{name}", Access.READ, f"/proc/{name}") for name in _kernel_files())
 
-    def add_programs(self, commands: Sequence[Sequence[str]]) -> None:
-        """What these command lines name, and Python with this package; in the project, all that is our own."""
+    def add_programs(self, commands: Sequence[Sequence[str]]) -> tuple[Path, ...]:
+        """What these command lines name, and Python with this package. Returns our own code in the project."""
         folder, environ = self.settings.folder, self.environ
         each = (programs.needed_by(argv, folder, environ) for argv in commands)
         needed = (*chain.from_iterable(each), *programs.python_environment())
         shown = [path for path in needed if programs.real(path) != self.project and not self._holds_home(path)]
         own = programs.own_paths(folder, commands[0], environ)
-        for path in (*shown, *(each for each in own if self.project in each.parents)):
+        inside = tuple(path for path in own if self.project in path.parents)
+        for path in (*shown, *inside):
             self.add(path, Access.READ)
+        return inside
 
     def _holds_home(self, path: Path) -> bool:
         return any(home.is_relative_to(programs.real(path)) for home in self._homes)
@@ -105,14 +96,13 @@ class Layout:
         for state in agent_states(program, self.environ, self.home):
             self._add_state(state)
 
-    def add_project(self, git_folder: Path | None, held: Iterable[Path]) -> None:
-        """What is held where it really is; a link of the agent's must not make anything outside visible."""
-        self._open = (*self.writable, *filter(None, [git_folder]))
-        for folder in self._open:
-            self.mounts.append(Mount(str(folder), Access.WRITE))
-        folders = {self.project, *filter(None, [git_folder])}
-        for path in map(programs.real, held):
-            if path.exists() and not folders.isdisjoint(path.parents):
+    def add_project(self, git_folder: Path | None, protected: Iterable[str]) -> None:
+        """What is protected where it really is; a link of the agent's must not make anything outside visible."""
+        self.mounts += (Mount(str(folder), Access.WRITE) for folder in self.writable)
+        if git_folder:
+            self.add(git_folder, Access.READ)
+        for path in map(programs.real, map(Path, protected)):
+            if path.exists() and self.project in (path, *path.parents):
                 self.mounts.append(Mount(str(path), Access.READ))
 
     def hide(self, paths: Iterable[Path], handover: Path) -> None:
@@ -123,16 +113,18 @@ class Layout:
             if path.exists():
                 self.mounts.append(Mount(str(path), Access.HIDDEN, "" if path.is_dir() else str(empty)))
 
-    def place(self) -> Placement:
-        """Make what is needed for it. Raises OSError, and SandboxUnavailable if something hides the project."""
+    def arguments(self) -> tuple[str, ...]:
+        """For bubblewrap. Makes what is needed for it.
+
+        Raises OSError, and SandboxUnavailable if something hides the project.
+        """
         stricter = (mount for mount in self.mounts if mount.access is not Access.WRITE)
         if any(mount.path == str(self.project) for mount in stricter):
             reason = f"{self.project} holds settings or programs that must not be changed in a sandbox"
             raise SandboxUnavailable(reason, "Work in another folder.")
-        folders, found = set(map(str, self._open)), placed(self.mounts)
+        found = placed(self.mounts)
         self._make_points(found)
-        points = tuple(path for path in found if not folders.isdisjoint(parents(path)))
-        return Placement(found, tuple(arguments(found, self._links)), points)
+        return tuple(arguments(found, self._links))
 
     def _add_state(self, state: AgentState) -> None:
         folder = self._located(state.folder)
@@ -163,7 +155,7 @@ class Layout:
             source = Path(mount.source or mount.path)
             if target and not source.is_relative_to(self._private[target]):  # else it is only above others
                 is_folder = source.is_dir() or mount == Mount(path, Access.HIDDEN)
-                make(self._private[target], Path(path).relative_to(target).parts, is_folder=is_folder)
+                _make(self._private[target], Path(path).relative_to(target).parts, is_folder=is_folder)
 
     def _located(self, path: Path) -> Path:
         """Without links; those on the way exist inside, too."""
@@ -176,6 +168,22 @@ class Layout:
             raise _LeadsOut(f"{path} leads out of the project by a symbolic link that an agent may have made")
         self._links |= links
         return real
+
+
+def _make(folder: Path, names: Sequence[str], *, is_folder: bool) -> None:
+    """Have a folder or a file at the path of these names in `folder`. What an agent left in the way is removed."""
+    path = folder
+    for number, name in enumerate(names, 1):
+        path, is_way = path / name, is_folder or number < len(names)
+        if not path.is_symlink() and (path.is_dir() if is_way else path.is_file()):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
+        if is_way:
+            path.mkdir(mode=0o700)
+        else:
+            path.touch(mode=0o600)
 
 
 def _named_sockets(environ: Mapping[str, str]) -> set[Path]:
