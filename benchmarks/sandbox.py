@@ -20,7 +20,9 @@ from .report import Report
 from .undo import project
 
 FILES = 2_000
-INITIALIZE = {"protocolVersion": 1, "clientCapabilities": {}}
+INITIALIZE = b"""\
+{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1, "clientCapabilities": {}}}
+"""
 
 
 def run(scale: float = 1.0) -> Report:
@@ -52,13 +54,13 @@ def run(scale: float = 1.0) -> Report:
 
 def _initialized(command: tuple[str, ...], environ: Mapping[str, str]) -> float:
     """Seconds from the start of an agent until it has answered."""
-    request = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}
     began = time.perf_counter()
-    with subprocess.Popen(command, env=dict(environ), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
+    with subprocess.Popen(
+        command, bufsize=0, env=dict(environ), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as agent:
         assert agent.stdin is not None
         assert agent.stdout is not None
-        agent.stdin.write(json.dumps(request).encode() + b"\n")
-        agent.stdin.flush()
+        agent.stdin.write(INITIALIZE)
         answer = json.loads(agent.stdout.readline())
         seconds = time.perf_counter() - began
         agent.kill()
