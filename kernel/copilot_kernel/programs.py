@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import site
 import sys
@@ -17,6 +16,10 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent
 MAX_LINKS = 40
 _LINE_BYTES = 512
+_OFF_PATH = (
+    ".nvm/versions/node/*/bin", ".asdf/shims", ".volta/bin", ".local/share/mise/shims", ".nodenv/shims", ".local/bin",
+    ".local/share/fnm/node-versions/*/installation/bin", ".npm-global/bin", ".bun/bin", "n/bin",
+)  # fmt: skip
 
 
 def python_environment() -> tuple[Path, ...]:
@@ -82,6 +85,12 @@ def path_outside(folders: Collection[Path], environ: Mapping[str, str] = os.envi
     return os.pathsep.join(each for each in places if os.path.isabs(each) and not is_foreign(Path(each), folders))
 
 
+def find_off_path(name: str, folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str | None:
+    """Where installers and version managers have put the program `name`: only shells have that on their PATH."""
+    places = chain.from_iterable(map(Path(environ.get("HOME") or Path.home()).glob, _OFF_PATH))
+    return find_outside(name, folders, {"PATH": os.pathsep.join(sorted(map(str, places), reverse=True))})
+
+
 def is_foreign(path: Path, folders: Collection[Path]) -> bool:
     """Whether it leads into one of the `folders`, paths without links, and not into what this Python has put there."""
     own = (part for each in python_environment() for folder in folders for part in _parts_beside(real(each), folder))
@@ -127,21 +136,30 @@ def _needed_by_file(path: Path, environ: Mapping[str, str], depth: int = 0) -> I
         if target.is_file():
             yield from _packages_of(path)
             yield from _packages_of(target)
-            if depth < 2 and (interpreter := _interpreter(target, environ)):
-                yield from _needed_by_file(interpreter, environ, depth + 1)
+            if depth < 2 and (found := interpreter(target, environ)):
+                yield from _needed_by_file(found, environ, depth + 1)
 
 
-def _interpreter(script: Path, environ: Mapping[str, str]) -> Path | None:
+def interpreter(script: Path, environ: Mapping[str, str]) -> Path | None:
     """By its first line, such as `#!/usr/bin/env node`."""
-    with script.open("rb") as file:
-        line = file.readline(_LINE_BYTES)
-    if not line.startswith(b"#!"):
-        return None
-    words = shlex.split(line[2:].decode("utf-8", "replace"))
+    words = _first_line(script)[2:].split()
     if words and Path(words[0]).name == "env":
         name = next((word for word in words[1:] if not re.match(r"-|\w+=", word)), "")
         return Path(found) if (found := find_outside(name, (), environ)) else None
     return Path(words[0]) if words else None
+
+
+def missing_interpreter(script: Path, environ: Mapping[str, str]) -> str:
+    """What its first line names, if it is certain that there is none and that it cannot start; else nothing."""
+    found = re.match(r"#!\s*(?:\S*/env\s+(?:-S\s+)?)?([^-=\s][^=\s]*)(?=\s|\Z)", _first_line(script))
+    return found[1] if found and not shutil.which(found[1], path=environ.get("PATH", os.defpath)) else ""
+
+
+def _first_line(script: Path) -> str:
+    line = b""
+    with suppress(OSError), script.open("rb") as file:
+        line = file.readline(_LINE_BYTES)
+    return line.decode("utf-8", "replace") if line.startswith(b"#!") else ""
 
 
 def _packages_of(file: Path) -> Iterator[Path]:

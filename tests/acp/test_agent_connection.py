@@ -164,7 +164,7 @@ async def test_what_is_not_offered_is_not_asked_for(name):
         session = await link.new("/")
         with pytest.raises(UsageError) as caught:
             await UNOFFERED[name](link, session)
-        assert str(caught.value) == UNSUPPORTED.format("the agent", name)
+        assert str(caught.value) == UNSUPPORTED.format("script", name)
         assert [method for method, _ in asked(script)] == ["session/new"]
 
 

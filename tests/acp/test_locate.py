@@ -6,11 +6,14 @@ import sys
 import pytest
 from copilot_kernel.acp.locate import (
     ADDRESS_FORM,
+    CANNOT_START,
     INSTALL,
     INVALID_ADDRESS,
     INVALID_COMMAND,
     NOT_INSTALLED,
+    NOT_ON_PATH,
     PROGRAM_IN_PROJECT,
+    START_THERE,
     Launch,
     deny_patterns,
     locate,
@@ -23,10 +26,10 @@ from copilot_kernel.errors import AgentNotFound, UsageError
 def program(tmp_path):
     """Make an executable file and return its path."""
 
-    def make(path):
+    def make(path, first_line="#!/bin/sh"):
         file = tmp_path / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("#!/bin/sh\n")
+        file.write_text(f"{first_line}\n")
         file.chmod(0o755)
         return str(file)
 
@@ -60,6 +63,42 @@ def test_without_copilot_the_card_says_how_to_get_it_and_no_other_agent_is_taken
         locate("", environ)
     assert (str(caught.value), caught.value.hint) == (NOT_INSTALLED, INSTALL)
     assert "copilot-kernel demo" in INSTALL
+
+
+@pytest.mark.parametrize("folder", [".nvm/versions/node/v22.9.0/bin", ".asdf/shims", ".local/share/mise/shims"])
+@pytest.mark.parametrize(("command", "name"), [("", "copilot"), ("opencode acp", "opencode")])
+def test_a_program_that_only_shells_find_is_named_with_its_place(program, environ, folder, command, name):
+    found = program(f"home/{folder}/{name}")
+    with pytest.raises(AgentNotFound) as caught:
+        locate(command, environ)
+    told = f"{NOT_ON_PATH.format(name)}, but at {found}"
+    assert (str(caught.value), caught.value.hint) == (told, START_THERE.format(name))
+
+
+@pytest.mark.parametrize(
+    ("first_line", "missing"),
+    [
+        ("#!/usr/bin/env node", "node"),
+        ("#!/usr/bin/env -S node --no-warnings", "node"),
+        ("#! /nowhere/bin/node", "/nowhere/bin/node"),
+        ("#!/usr/bin/env -S -u A node", ""),  # what that means, only env knows
+        ("#!/usr/bin/env -S A=b node", ""),
+        ("#!/bin/sh -e", ""),
+        ("\x7fELF", ""),
+    ],
+)
+@pytest.mark.parametrize("at", ["", "home/.nvm/versions/node/v22.9.0/bin/node", "bin/node"])
+def test_a_program_without_its_interpreter_says_what_is_missing_and_where_that_is(
+    program, environ, first_line, missing, at
+):
+    copilot, node = program("bin/copilot", first_line), program(at) if at else ""
+    if not missing or (missing, at) == ("node", "bin/node"):
+        assert locate("", environ).argv[0] == copilot
+        return
+    with pytest.raises(AgentNotFound) as caught:
+        locate("", environ)
+    what = NOT_ON_PATH.format(missing) + (f", but at {node}" if at and missing == "node" else "")
+    assert (str(caught.value), caught.value.hint) == (CANNOT_START.format(copilot, what), START_THERE.format(missing))
 
 
 @pytest.mark.parametrize("command", ["", "bin/copilot", "./bin/copilot"])

@@ -5,8 +5,8 @@ import sys
 import anyio
 import pytest
 from copilot_kernel.acp.agent_connection import NO_SESSION_ID, NOT_READY
-from copilot_kernel.acp.agent_errors import OTHER_VERSION
-from copilot_kernel.acp.locate import Launch
+from copilot_kernel.acp.agent_errors import OTHER_VERSION, SLOW
+from copilot_kernel.acp.locate import RUN_BY, START_THERE, Launch, start_advice
 from copilot_kernel.acp.messages import (
     ImageBlock,
     PromptResult,
@@ -45,7 +45,7 @@ async def test_a_session_without_a_name_is_no_session(answer):
     async with listening(session_new=answer) as (_, launch):
         with pytest.raises(AgentStartFailed) as caught:
             await refused(launch)
-        assert str(caught.value) == f"the agent {NO_SESSION_ID}"
+        assert str(caught.value) == f"script {NO_SESSION_ID}"
 
 
 # -- a turn -------------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ for line in sys.stdin:
     method = message.get("method")
     if method == "initialize":
         START
-        answer(message, {"protocolVersion": 1})
+        answer(message, {"protocolVersion": 1, "agentInfo": {"name": "mine", "title": "My Agent"}})
     elif method == "session/new": answer(message, {"sessionId": "s1"})
     elif method == "session/prompt":
         TURN
@@ -204,13 +204,34 @@ def process(start="pass", turn="pass"):
     return Launch((sys.executable, "-c", source), label="the agent")
 
 
-async def test_one_that_exits_at_the_start_reports_its_code_and_last_words():
+@pytest.mark.parametrize(
+    ("start", "ending", "says"),
+    [
+        ("err('no node'); sys.exit(3)", "it exited with code 3", "no node"),
+        ("err('env: node: not found'); sys.exit(127)", "it exited with code 127", "env: node: not found"),
+        ("err('No version is set for command node'); sys.exit(126)", "it exited with code 126", "No version is set"),
+    ],
+)
+async def test_one_that_exits_at_the_start_reports_its_code_and_last_words_and_no_time_helps(start, ending, says):
     with pytest.raises(AgentStartFailed) as caught:
-        await refused(process("err('no node'); sys.exit(3)"))
-    words = "the agent stopped before it was ready: it exited with code 3\nno node"
-    assert (str(caught.value), caught.value.stderr) == (words, "no node")
-    assert caught.value.hint
+        await refused(launch := process(start))
+    told, _, words = str(caught.value).partition("\n")
+    assert (told, caught.value.stderr) == (f"the agent stopped before it was ready: {ending}", words)
+    assert words.startswith(says)
+    assert caught.value.hint == start_advice(launch) == START_THERE.format(sys.executable)
     assert isinstance(caught.value.__cause__, AgentExited)
+
+
+def test_advice_for_a_script_names_what_runs_it(tmp_path, monkeypatch):
+    """The agent's output need not say that its Node.js is too old."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name, first_line in (("node", "\x7fELF"), ("agent", "#!/usr/bin/env node"), ("shim", "#!/bin/sh")):
+        (tmp_path / name).write_text(f"{first_line}\n")
+        (tmp_path / name).chmod(0o755)
+    advice = {name: start_advice(Launch((f"{tmp_path}/{name}",))) for name in ("agent", "shim")}
+    plain = {name: START_THERE.format(f"{tmp_path}/{name}") for name in advice}
+    assert advice == {**plain, "agent": plain["agent"] + RUN_BY.format(f"{tmp_path}/node")}
+    assert start_advice(Launch(address=("localhost", 1))) == ""
 
 
 async def test_one_that_is_not_ready_in_time_is_ended_and_its_last_ten_lines_shown():
@@ -218,7 +239,7 @@ async def test_one_that_is_not_ready_in_time_is_ended_and_its_last_ten_lines_sho
     with pytest.raises(AgentStartFailed) as caught, anyio.fail_after(LIMIT):
         await refused(speaks, timeout=1.0)
     last = "\n".join(f"line {n}" for n in range(20, 30))
-    assert str(caught.value) == f"the agent {NOT_READY.format(1)}\n{last}"
+    assert (str(caught.value), caught.value.hint) == (f"the agent {NOT_READY.format(1)}\n{last}", SLOW)
     assert caught.value.stderr.startswith("line 0\n")
 
 
@@ -227,7 +248,7 @@ async def test_death_in_a_turn_ends_the_prompt_with_its_reason():
     async with opened(process(turn=turn)) as (session, client):
         with anyio.fail_after(LIMIT), pytest.raises(AgentExited) as caught:
             await session.prompt([TextBlock("hello")])
-        words = "the agent stopped: it was ended by SIGKILL"
+        words = "My Agent stopped: it was ended by SIGKILL"
         assert (str(caught.value), caught.value.stderr, session.closed.is_set()) == (words, "out of memory", True)
         assert caught.value.hint
         assert client.diagnostics == ["not JSON (10 bytes): a log line"]

@@ -68,7 +68,8 @@ BOXES = r"""output => {
     if (node.data.trim() || boxes.has(parent)) boxes.set(parent, (boxes.get(parent) ?? '') + node.data);
   }
   let row = 0, bottom = 0;
-  return [...boxes].map(([box, text]) => {
+  // A passing line, which a turn shows that has taken a moment.
+  return [...boxes].filter(([, text]) => !/^\W*Waiting for you ·/.test(text)).map(([box, text]) => {
     const {x, y, width, height} = box.getBoundingClientRect();
     if (y >= bottom) { row += 1; bottom = y + height; }
     const pixels = [x - origin.x, y - origin.y, width, height].map(Math.round);

@@ -94,13 +94,14 @@ def test_a_turn_of_twenty_nine_steps_fits_on_a_screen_and_everything_in_it_opens
 
 def test_while_a_turn_runs_a_line_on_top_says_what_it_does(context: BrowserContext, lab: Lab) -> None:
     cell = "demo: wait 1\nshell sleep 60"
-    notebook = Notebook.new(context, lab, "status.ipynb", cell)
-    notebook.run(0, wait=False)
-    first = notebook.output(0).locator(".jp-OutputArea-child").first
+    notebook = Notebook.new(context, lab, "status.ipynb", "demo: say the agent is known", cell)
+    notebook.run(0)
+    notebook.run(1, wait=False)
+    first = notebook.output(1).locator(".jp-OutputArea-child").first
     expect(first).to_contain_text("Waiting for you · 1 question below")
-    notebook.button(0, "Allow once").click()
+    notebook.button(1, "Allow once").click()
     expect(first).to_contain_text("◐ Running sleep 60")
     notebook.command("notebook:interrupt-kernel")
     notebook.wait_status("idle")
     assert first.evaluate("child => child.clientHeight") == 0
-    expect(notebook.output(0)).to_contain_text("■ Stopped by you")
+    expect(notebook.output(1)).to_contain_text("■ Stopped by you")

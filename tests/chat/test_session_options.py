@@ -5,9 +5,10 @@ from typing import Any
 import anyio
 import pytest
 from copilot_kernel.acp import agent_connection
+from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.acp.results import option_of
 from copilot_kernel.chat import Chat
-from copilot_kernel.errors import UsageError
+from copilot_kernel.errors import AgentRefused
 
 from ..acp.scripted import Script
 from .conftest import Open
@@ -121,15 +122,24 @@ async def test_modes_that_are_only_named_one_by_one_can_be_set_again(opened: Ope
         assert ([mode.id for mode in state.modes], state.mode) == (["ask", "plan"], "ask")
 
 
-async def test_an_agent_that_tells_nothing_is_waited_for_once(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_agent_that_tells_nothing_is_waited_for_once_and_gets_what_was_typed(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer decides, also when it has mentioned a mode since."""
     monkeypatch.setattr(agent_connection, "OPTIONS_DELAY", 0.01)
-    async with met(opened) as (_, chat):
-        for _ in range(2):
-            with pytest.raises(UsageError):
-                await chat.options.set_model("large")
+    refusal = RequestFailed(-32602, "No such model")
+    async with met(opened, session_set_mode={}, session_set_model=refusal) as (script, chat):
+        await chat.options.set_mode("code")
+        await chat.options.set_mode("ask")
+        with pytest.raises(AgentRefused, match="No such model"):
+            await chat.options.set_model("large")
+        assert [params.get("modeId") or params["modelId"] for method, params in script.heard if "set_" in method] == [
+            "code", "ask", "large",
+        ]  # fmt: skip
+        assert (await chat.options.offered("modes")).mode == "ask"
         assert chat.session is not None
         assert chat.session.options_delay == 0
         monkeypatch.setattr(agent_connection, "OPTIONS_DELAY", 3600)
         await chat.new()
-        with anyio.fail_after(LIMIT), pytest.raises(UsageError):
-            await chat.options.set_model("large")
+        with anyio.fail_after(LIMIT):
+            await chat.options.set_mode("code")

@@ -6,10 +6,11 @@ from typing import Any
 
 import anyio
 import pytest
+from copilot_kernel.acp.agent_errors import LOGIN
 from copilot_kernel.acp.elicitation import ElicitationAnswer
 from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.acp.messages import ImageBlock
-from copilot_kernel.chat.sessions import CLOSED, EXPIRED, REOPENED, RESTARTED
+from copilot_kernel.chat.sessions import CLOSED, EXPIRED, KEPT, REOPENED, RESTARTED
 from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentRefused, AuthRequired, ConnectionLost, UsageError
 
@@ -101,6 +102,26 @@ async def test_after_a_lost_connection_or_sign_in_the_next_prompt_starts_the_age
         assert (await ask(chat, "three", person := Person())).session_id == "s1"
         assert (len(script.connections), person.notices) == (2, [RESTARTED])
     assert methods(script)[-3:] == ["initialize", "session/load", "session/prompt"]
+
+
+@pytest.mark.parametrize(("loads", "method"), [(False, "session/prompt"), (True, "session/load")])
+async def test_an_agent_that_would_forget_the_conversation_is_not_ended_for_want_of_a_sign_in(
+    opened: Open, loads: bool, method: str
+) -> None:
+    """It is signed in as it is, and goes on; only after that it would be started again."""
+    signs_in = {"protocolVersion": 1, "authMethods": [{"id": "account", "name": "Account"}]}
+    initialize = {**signs_in, "agentCapabilities": {"loadSession": loads}}
+    prompt = answering(END_TURN, RequestFailed(-32000, "expired"), END_TURN)
+    answers = {"session_load": {}, "authenticate": {}, "session_prompt": prompt}
+    async with met(opened, initialize=initialize, **answers) as (script, chat):
+        await ask(chat, "one")
+        with pytest.raises(AuthRequired) as caught:
+            await ask(chat, "two")
+        assert caught.value.hint == (LOGIN if loads else f"{LOGIN} {KEPT}")
+        await chat.authenticate()
+        turn = await ask(chat, "three", person := Person())
+        assert (turn.session_id, person.notices, len(script.connections)) == ("s1", [REOPENED] * loads, 1)
+    assert methods(script)[3:] == ["session/prompt", "authenticate", *([method] * loads), "session/prompt"]
 
 
 async def test_a_connection_that_is_lost_while_a_session_is_opened_is_made_again(opened: Open, time: Time) -> None:

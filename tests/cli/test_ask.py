@@ -84,7 +84,7 @@ def test_rules_that_match_nothing_or_mean_everything_are_reported_and_not_obeyed
 @pytest.mark.parametrize(("arguments", "code", "kind", "complaint"), [
     (("--agent", "no-such-agent", "hi"), 1, "AgentNotFound", "The agent's program no-such-agent"),
     (("demo: error -32603 No such luck",), 1, "AgentRefused", "No such luck"),
-    (("demo: die 3",), 1, "AgentExited", "demo agent stopped: it exited with code 3"),
+    (("demo: die 3",), 1, "AgentExited", "Copilot stopped: it exited with code 3"),
     (("demo: say Half an ans\nsay Error: 402 Quota exceeded",), 1, "ModelFailed", "402 Quota exceeded"),
     (("--agent", "tcp://nowhere", "hi"), 2, "UsageError", "Invalid address for the agent: tcp://nowhere"),
     ((" ",), 2, "UsageError", "The prompt is empty"),

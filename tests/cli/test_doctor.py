@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
+from copilot_kernel.acp.locate import CANNOT_START, NOT_ON_PATH, START_THERE
 from copilot_kernel.cli import doctor
 from copilot_kernel.cli.doctor import Check
 from copilot_kernel.config import Settings
@@ -105,6 +106,20 @@ def test_who_is_signed_in_needs_nothing_more(program, tmp_path):
         [("ok", f"GitHub Copilot CLI: {folder}/copilot --acp (9.8.7)")],
         [("ok", "Copilot 9.8.7 opened a session")],
     )
+
+
+def test_an_agent_that_cannot_start_says_why_before_a_cell_does(program, tmp_path):
+    folder = fake_copilot(tmp_path, SIGNED_IN)
+    copilot = Path(folder, "copilot")
+    copilot.write_text("#!/bin/sh\necho 'asdf: No version is set for command node' >&2\nexit 126\n")
+    done = program("doctor", COPILOT_KERNEL_AGENT="", PATH=folder)
+    assert f"– agent: GitHub Copilot CLI: {copilot} --version fails\n    {START_THERE.format(copilot)}\n" in done.stdout
+    told = "✗ sign-in: GitHub Copilot CLI stopped before it was ready: it exited with code 126\n    asdf: No version is"
+    assert (done.returncode, told in done.stdout) == (1, True)
+    copilot.write_text("#!/usr/bin/env node\n")
+    assert found(program, "--no-start", COPILOT_KERNEL_AGENT="", PATH=folder, HOME=str(tmp_path))["agent"] == [
+        ("broken", CANNOT_START.format(copilot, NOT_ON_PATH.format("node")))
+    ]
 
 
 def test_who_is_not_signed_in_gets_the_agents_own_commands(program, tmp_path):

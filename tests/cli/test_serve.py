@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from copilot_kernel import cli
 from copilot_kernel.cli.parser import split
 from copilot_kernel.server.app import CopilotApp
 
+from ..limits import LIMIT
 from .conftest import PROGRAM
 
 SETTINGS = ("--CopilotApp.rate_limit=0", "--CopilotApp.allow=Read", "--debug")
@@ -85,3 +87,16 @@ def test_settings_for_a_server_that_runs_are_refused_by_name(
     assert "A server is already running: running standalone" in printed.err
     assert "--CopilotApp.rate_limit, --IdentityProvider.token: options apply only when a server starts" in printed.err
     assert "secret" not in printed.err
+
+
+@pytest.mark.parametrize("command", ["serve status --json", "doctor --no-start"])
+def test_a_reader_that_leaves_sees_no_traceback(environ: dict[str, str], tmp_path: Path, command: str) -> None:
+    """As with `| head -1`, also at the end of the process, when what is left is written."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    places = {"JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
+    done = subprocess.run(
+        [PROGRAM, *command.split()], env=environ | places, stdout=writer, stderr=subprocess.PIPE, timeout=LIMIT
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")

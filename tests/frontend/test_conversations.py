@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.errors import AgentNotFound, AuthRequired, ModelFailed, UsageError
-from copilot_kernel.frontend.agent_commands import SET_AN_OPTION, TO_CHANGE
+from copilot_kernel.errors import AgentNotFound, AgentRefused, AuthRequired, ModelFailed, UsageError
+from copilot_kernel.frontend.agent_commands import NO_CHOICE, SET_AN_OPTION, TO_CHANGE
+from copilot_kernel.frontend.kernel_session import SIGN_IN
 
 from ..agent.command import COMMAND
 from .session import Outcome, Session, session
@@ -60,6 +61,13 @@ def test_a_model_and_an_option_are_set(demo: Session) -> None:
     assert demo.run("%options effort high").text == "✓ Effort: High"
     assert demo.run("%options allow_all on", answer="1").text.endswith("✓ Allow everything: on")
     assert (demo.status("Effort"), demo.status("Allow everything")) == ("High", "on")
+
+
+def test_what_an_agent_does_not_list_is_sent_and_its_answer_decides(start: Start) -> None:
+    made = start(COPILOT_KERNEL_DEMO="no-options")
+    refused = made.run("%model large").error
+    assert (type(refused), "session/set_model" in made.run("%log 2").text) == (AgentRefused, True)
+    assert str(made.run("%model").error) == NO_CHOICE.format("model")
 
 
 def test_in_a_console_a_line_is_typed(demo: Session) -> None:
@@ -270,12 +278,25 @@ def test_an_agent_is_started_again_and_changed(start: Start) -> None:
 
 
 def test_signing_in_and_out(start: Start) -> None:
-    made = start(COPILOT_KERNEL_DEMO="signed-out,auth=agent")
-    assert isinstance(made.run("demo: say Hello").error, AuthRequired)
+    made = start(COPILOT_KERNEL_DEMO="signed-out,auth=meta+agent")
+    refused = made.run("demo: say Hello", answer="2")
+    assert (type(refused.error), SIGN_IN.format("Demo account") in refused.text) == (AuthRequired, True)
     assert made.run("%login").text == "✓ Signed in."
     assert made.run("demo: say Hello").error is None
     assert made.run("%logout").text == "✓ Signed out."
-    assert isinstance(made.run("demo: say Hello").error, AuthRequired)
+    refused = made.run("demo: say Hello", answer="1")
+    assert (type(refused.error), refused.text.splitlines()[-1]) == (AuthRequired, "✓ Signed in.")
+    assert made.run("demo: say Hello").error is None
+
+
+@pytest.mark.parametrize(("auth", "live", "typed"), [
+    ("agent", False, "`%login`"), ("meta", True, "python tests/agent --login"), ("meta", False, "python tests/agent"),
+])  # fmt: skip
+def test_where_no_sign_in_can_be_offered_the_error_names_what_to_type(
+    start: Start, auth: str, live: bool, typed: str
+) -> None:
+    refused = start(COPILOT_KERNEL_DEMO=f"signed-out,auth={auth}").run("demo: say Hello", live=live)
+    assert (type(refused.error), typed in refused.text) == (AuthRequired, True)
 
 
 @pytest.mark.parametrize("live", [True, False])

@@ -15,8 +15,8 @@ from .front_end import ARGV, FrontEnd, installed, kernel_process
 
 @pytest.fixture(scope="module")
 def front_end(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
-    """A kernel with the demo agent, shared by a module's tests: each leaves it idle."""
-    with kernel_process(tmp_path_factory.mktemp("kernel"), {}) as front_end:
+    """A kernel with the demo agent, shared by a module's tests: each leaves it idle. No warning is an error for it."""
+    with kernel_process(tmp_path_factory.mktemp("kernel"), {"PYTHONWARNINGS": "error"}) as front_end:
         yield front_end
         assert front_end.complaints() == []
 

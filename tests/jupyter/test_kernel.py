@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,7 @@ from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
 from ..limits import LIMIT
+from ..ports import free_port
 from .conftest import StartKernel
 from .ending import (
     CANCELLED,
@@ -318,6 +321,19 @@ def test_a_kernel_whose_parent_is_process_1_and_that_was_told_of_a_foreign_one_g
 
 
 # -- starting -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("channel", ["shell", "stdin", "control", "iopub", "hb"])
+def test_a_kernel_whose_port_is_in_use_ends_at_once_and_says_which(tmp_path: Path, channel: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ports = {f"{each}_port": free_port() for each in ("shell", "stdin", "control", "iopub", "hb")}
+        ports[f"{channel}_port"] = taken.getsockname()[1]
+        file = tmp_path / "connection.json"
+        file.write_text(json.dumps({**ports, "ip": "127.0.0.1", "transport": "tcp", "key": "x"}))
+        command = [part.format(connection_file=file) for part in ARGV]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert f"Port {ports[f'{channel}_port']} cannot be used: Address already in use" in done.stderr
 
 
 def test_starting_imports_nothing_that_only_a_cell_needs() -> None:

@@ -4,40 +4,53 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+from copilot_kernel.demo import project
 
 from .record import NOTEBOOKS
 
 TOUR = sorted(NOTEBOOKS.glob("*.ipynb"))
-HEADLESS = {
-    "COPILOT_KERNEL_AGENT": "demo",
-    "COPILOT_KERNEL_ALLOW": '["Read", "Edit", "Bash", "mcp__notebook__run_python"]',
-}
+ALLOWED = "COPILOT_KERNEL_ALLOW"
+OURS = ("COPILOT_KERNEL_AGENT", "COPILOT_KERNEL_DEMO_COMMAND")
+"""Set for other tests; the notebooks name their agent, which is the one that is shipped."""
+SANITIZE = f"--nbval-sanitize-with={Path(__file__).with_name('sanitize.cfg')}"
+AS_RECORDED = {ALLOWED: '["Read", "Edit", "Bash", "mcp__notebook__run_python"]'}
+PROJECT_ABOVE = """[tool.pytest.ini_options]
+addopts = ["-p", "no:nbval", "--import-mode=importlib"]
+filterwarnings = ["error"]
+"""
 
 
-def test_nbval_finds_the_recorded_outputs_again(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "--nbval", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
-    command += ["-W", "default", "--nbval-cell-timeout", "60"]
-    command += ["--nbval-sanitize-with", str(Path(__file__).with_name("sanitize.cfg")), *map(str, copies(tmp_path))]
-    environ = {**os.environ, **HEADLESS}
-    del environ["COPILOT_KERNEL_DEMO_COMMAND"]  # the shipped demo agent
+@pytest.mark.parametrize(
+    ("how", "more"), [(("--nbval", SANITIZE), AS_RECORDED), (("--nbval-lax",), {})], ids=["as recorded", "lax"]
+)
+def test_nbval_runs_the_tour_without_settings_and_leaves_nothing_behind(
+    tmp_path: Path, how: tuple[str, ...], more: dict[str, str]
+) -> None:
+    """In a checkout, whose settings of pytest do not count, and after a run that was broken off."""
+    (tmp_path / "pyproject.toml").write_text(PROJECT_ABOVE)
+    folder = shutil.copytree(NOTEBOOKS, tmp_path / "notebooks", ignore=shutil.ignore_patterns("__pycache__"))
+    before = listing(tmp_path)
+    project.reset(folder)
+    environ = {name: value for name, value in os.environ.items() if name not in OURS} | more
+    environ["COPILOT_KERNEL_DEMO_HOME"] = str(tmp_path.with_name(f"{tmp_path.name}-home"))
+    command = [sys.executable, "-m", "pytest", "-q", *how, "notebooks"]
     run = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-4000:]
     cells = sum(cell.cell_type == "code" for path in TOUR for cell in nbformat.read(path, as_version=4).cells)
     assert re.search(rf"\b{cells} passed", run.stdout)
+    assert listing(tmp_path) == before
 
 
-def copies(folder: Path) -> list[Path]:
-    """The notebooks, where nothing they write lands in the checkout."""
-    made = [folder / path.name for path in TOUR]
-    for copy, path in zip(made, TOUR, strict=True):
-        copy.write_bytes(path.read_bytes())
-    return made
+def listing(folder: Path) -> dict[Path, bytes]:
+    """Every file, with its content."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_there_are_five_notebooks_and_each_code_cell_is_recorded() -> None:

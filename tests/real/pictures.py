@@ -10,46 +10,57 @@ from pathlib import Path
 from ..browser.lab import Notebook, running_browser, running_lab
 from ..browser.pictures import IMAGES, WIDE
 from . import model
-from .agents import COPILOT, FILE, NOTES, Agent
+from .agents import COPILOT, PROJECT, Agent, Json
 from .plays import Play
+
+TEST = """from mean import mean
+
+found = mean([1, 2, 3])
+print("mean([1, 2, 3]): expected 2, found", found)
+raise SystemExit(found != 2)
+"""
+FILES = {"mean.py": "def mean(values):\n    return sum(values) / (len(values) - 1)\n", "test_mean.py": TEST}
+RUN = ("bash", {"command": "python3 test_mean.py", "description": "Run the tests"})
+PROMPTS: dict[str, tuple[Json, ...]] = {
+    "Run the tests.": (
+        {"call": [RUN]},
+        {"say": "The test **fails**: `mean` divides by one less than the number of values."},
+    ),
+    "Correct it, and run them again.": (
+        {"call": [("edit", f"{PROJECT}/mean.py", " / (len(values) - 1)", " / len(values)")]},
+        {"call": [RUN]},
+        {"say": "`mean` now divides by the number of values, and the test **passes**."},
+    ),
+}
+
+
+def by_default(agent: Agent) -> dict[str, str]:
+    """Found on the PATH, as where nothing is set, so that no line of the notebook names it."""
+    return {"COPILOT_KERNEL_AGENT": "", "PATH": f"{Path(agent.find() or '').parent}:{os.environ['PATH']}"}
 
 
 def play(agent: Agent) -> None:
-    """An edit that is asked for and allowed, then a command with its exit code."""
+    """A command with its exit code, then an edit and the command again; each is asked for and allowed."""
     home = Path(os.environ["HOME"])
     with (
         model.running() as scripted,
         running_browser() as browser,
-        running_lab(home / "lab", **agent.settings(home, scripted.url)) as lab,
+        running_lab(home / "lab", **agent.settings(home, scripted.url) | by_default(agent)) as lab,
     ):
-        (lab.root / "notes.txt").write_text(NOTES)
-        edit = agent.prompt(
-            lab.root,
-            {"call": [("read", FILE)]},
-            {"call": [("edit", FILE, "two", "TWO")]},
-            {"say": "The second line is in **capitals** now."},
-            words="Write the second line in capitals.",
-        )
-        shell = agent.prompt(
-            lab.root,
-            {"call": [("shell", "grep -c o notes.txt; exit 3")]},
-            {"say": "One line has a small *o*."},
-            words="Count the lines with an o.",
-        )
-        lab.write("copilot.ipynb", edit, shell)
-        context = browser.new_context(viewport={"width": WIDE[0], "height": 900}, device_scale_factor=2)
+        for name, text in FILES.items():
+            (lab.root / name).write_text(text)
+        scripted.known |= {words: agent.prompt(lab.root, *steps) for words, steps in PROMPTS.items()}
+        lab.write("copilot.ipynb", *PROMPTS)
+        context = browser.new_context(viewport={"width": WIDE[0], "height": 680}, device_scale_factor=2)
         notebook = Notebook.open(context, lab, "copilot.ipynb")
         notebook.command("application:toggle-left-area")
-        notebook.run(0, wait=False)
-        notebook.button(0, agent.allow).click()
-        notebook.wait_status("idle")
-        notebook.run(1, wait=False)
-        notebook.button(1, agent.allow).wait_for()
-        notebook.settle(1)
-        notebook.button(1, agent.allow).click()
-        notebook.output(1).get_by_text("One line has a small").wait_for()
-        notebook.wait_status("idle")
-        notebook.settle(1)
+        for cell, questions in enumerate((1, 2)):
+            notebook.run(cell, wait=False)
+            for answered in range(questions):
+                notebook.button(cell, agent.allow).click()
+                notebook.output(cell).get_by_text("allowed by you").nth(answered).wait_for()
+            notebook.wait_status("idle")
+            notebook.settle(cell)
         notebook.page.screenshot(path=str(IMAGES / "copilot-done.png"))
         context.close()
 

@@ -18,10 +18,10 @@ from copilot_kernel.errors import (
     CopilotError,
     UsageError,
 )
-from copilot_kernel.server.errors import PART_TYPES, SEE_LOG, SIGN_IN, ApiError, api_error
+from copilot_kernel.server.errors import PART_TYPES, SEE_LOG, SIGN_IN, VALIDATION_MESSAGES, ApiError, api_error
 from copilot_kernel.server.openai import prompt
 from copilot_kernel.server.openai.conversations import NO_IMAGES
-from copilot_kernel.server.openai.schema import chat_usage, read_chat, tokens_of_turn
+from copilot_kernel.server.openai.schema import LEFT_OUT, chat_usage, read_chat, tokens_of_turn
 
 from ..acp.scripted import Script
 from .api import CHAT, COPILOT, Answered, Api, prompts, recorder, scripted, user
@@ -120,25 +120,52 @@ async def test_an_image_goes_to_an_agent_that_takes_images(api: Api, takes: bool
     content = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": url}]
     can = {"promptCapabilities": {"image": takes}}
     async with scripted(api.pool, initialize={"protocolVersion": 1, "agentCapabilities": can}) as script:
-        got = await api.complete([{"role": "user", "content": content}])
+        shown = {"role": "user", "content": content}
+        got = await api.complete([*user("Hello"), shown])
         image = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
         assert [blocks[1:-1] for blocks in prompts(script)] == ([[image]] if takes else [])
-    if not takes:
-        assert (got.status, got.error["param"]) == (400, "messages")
-        assert got.error["message"] == NO_IMAGES
+        assert takes or (got.status, got.error["message"]) == (400, NO_IMAGES.format(1))
+        assert (await api.complete([shown, *user("Go on without it.")])).status == 200
+        (block, *more) = prompts(script)[-1]
+        assert takes or (more, f"What is this?\n{LEFT_OUT}\n" in block["text"]) == ([], True)
 
 
-@pytest.mark.parametrize(("url", "why"), [
-    ("https://example.org/cat.png", "URLs are not fetched"),
-    ("data:image/png;base64,!!!", "not base64"),
-    ("data:text/html;base64,AAAA", "must be a data URI"),
-    ("data:image/png;base64,", "is empty"),
-])  # fmt: skip
-def test_an_image_that_cannot_be_sent_is_refused(url: str, why: str) -> None:
-    content = [{"type": "image_url", "image_url": {"url": url}}]
+UNSENDABLE = [
+    {"type": "image_url", "image_url": {"url": url}}
+    for url in ("https://example.invalid/a.png", "data:image/png;base64,!!!", "data:text/html;base64,AAAA", "data:,x")
+] + [{"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}]
+
+
+@pytest.mark.parametrize("image", UNSENDABLE)
+def test_an_image_that_cannot_be_sent_is_refused_with_its_place(image: Any) -> None:
     with pytest.raises(ApiError, match="400") as error:
-        prompt.blocks(read_chat({"messages": [{"role": "user", "content": content}]}).messages)
-    assert (error.value.param, why in error.value.message) == ("messages", True)
+        read_chat({"messages": [*user("Hello"), {"role": "user", "content": [image]}]})
+    message = f"messages.1.content.0.image_url.url: {VALIDATION_MESSAGES['string_pattern_mismatch']}."
+    assert (error.value.param, error.value.message) == ("messages", message)
+
+
+THOUGHT = {"type": "thinking", "thinking": "hm"}
+OLD = [
+    *(([{"type": "text", "text": "Look"}, image], f"Look\n{LEFT_OUT}") for image in UNSENDABLE),
+    ([THOUGHT, {"type": "output_text", "text": "Hi"}], f"{LEFT_OUT}\nHi"),
+    ([{"type": "input_audio"}, "x", {"type": 5}], f"{LEFT_OUT}\n{LEFT_OUT}\n{LEFT_OUT}"),
+    (5, LEFT_OUT),
+    (None, ""),
+]
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "tool", "critic"])
+@pytest.mark.parametrize(("content", "passed"), OLD)
+def test_what_cannot_be_passed_on_of_an_old_message_becomes_a_mark(role: str, content: Any, passed: str) -> None:
+    """It comes again with each request: refused, it would end the conversation for good."""
+    now = {"role": "user", "content": [{"type": "input_text", "text": "Now?"}]}
+    messages = [{"role": role, "content": content, "name": 5}, {"role": role, "content": "x", "tool_calls": 5}, 5, now]
+    (block,) = prompt.blocks(read_chat({"messages": messages}).messages)
+    left_out = f'<message role="user">\n{LEFT_OUT}\n</message>'
+    known = [f'<message role="{role}">\n{text}\n</message>' for text in (passed, "x")]
+    first, second = known if role != "critic" else [left_out] * 2
+    last = '<message role="user">\nNow?\n</message>'
+    assert block.text == "\n\n".join((prompt.INTRODUCTION, first, second, left_out, last))
 
 
 def test_what_is_not_passed_on_is_taken() -> None:
@@ -291,7 +318,6 @@ ROLES = "'system', 'developer', 'user', 'assistant', 'tool' or 'function'"
 @pytest.mark.parametrize(("member", "value", "words"), [
     ("n", 1.5, ": must be an integer"),
     ("temperature", SECRET, ": must be a number"),
-    ("user", SECRET * 50, ": must have at most 512 characters"),
     ("messages", 5, ": must be an array"),
     ("messages", [], ": is empty"),
     ("metadata", SECRET, ": must be an object"),

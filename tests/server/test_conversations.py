@@ -47,16 +47,27 @@ def sessions(script: Any) -> list[str]:
     return [params["sessionId"] for method, params in script.heard if method == "session/prompt"]
 
 
-async def test_the_header_counts_before_metadata_and_metadata_before_the_user(api: Api, answers: Json) -> None:
-    named = [("header", "metadata", "user"), ("", "metadata", "user"), ("", "", "user")]
+async def test_the_header_counts_before_metadata(api: Api, answers: Json) -> None:
+    named = [("header", "metadata"), ("", "metadata")]
     async with scripted(api.pool, **answers) as script:
         states = []
-        for header, metadata, user_name in (*named, *named):
-            got = await api.complete("One", header, metadata={"session": metadata}, user=user_name)
+        for header, metadata in (*named, *named):
+            got = await api.complete("One", header, metadata={"session": metadata})
             states.append(got.headers["X-Copilot-Session-State"])
-        assert states == ["new"] * 3 + ["continued"] * 3
-        assert sessions(script) == ["s1", "s2", "s3", "s1", "s2", "s3"]
-        assert [*api.context.conversations.store._by_name] == ["header", "metadata", "user"]
+        assert states == ["new"] * 2 + ["continued"] * 2
+        assert sessions(script) == ["s1", "s2", "s1", "s2"]
+        assert [*api.context.conversations.store._by_name] == ["header", "metadata"]
+
+
+async def test_user_names_a_person_whose_chats_know_nothing_of_one_another(api: Api, answers: Json) -> None:
+    salary = user("My salary is 1000.")
+    title = {"role": "system", "content": "Write a title for this chat."}
+    async with scripted(api.pool, **answers) as script:
+        for messages in (salary, [title, *salary], user("What do you know about me?")):
+            got = await api.complete(messages, user="person-17", safety_identifier="person-17")
+            assert got.headers["X-Copilot-Session-State"] == "new"
+        assert sessions(script) == ["s1", "s2", "s3"]
+        assert "salary" not in texts(script)[2]
 
 
 async def test_of_a_history_that_the_agent_knows_only_the_new_part_goes_to_it(api: Api, answers: Json) -> None:
@@ -112,7 +123,7 @@ async def test_requests_to_one_session_wait_for_one_another(api: Api, answers: J
 async def test_a_client_that_waits_for_a_session_and_leaves_does_not_stop_who_has_it(api: Api) -> None:
     first = asyncio.create_task(api.complete("demo: slow 20 0.05", "a"))
     await until(lambda: api.turns == 1)
-    async with api.streaming("demo: say never", user="a") as _:
+    async with api.streaming("demo: say never", metadata={"session": "a"}) as _:
         pass
     assert (await first).said.endswith("20 ")
 

@@ -121,7 +121,7 @@ async def test_a_client_that_never_reads_is_sent_away(api: Api, monkeypatch: pyt
 
     async with scripted(api.pool, session_prompt=prompt):
         with socket.create_connection(("127.0.0.1", api.port)) as stalled:
-            stalled.sendall(posted(api, {"messages": user("Hello"), "stream": True, "user": "kept"}))
+            stalled.sendall(posted(api, {"messages": user("Hello"), "stream": True, "metadata": {"session": "kept"}}))
             async with asyncio.timeout(LIMIT):
                 await cancelled.wait()
             await until(lambda: api.turns == 0)

@@ -4,6 +4,7 @@ import asyncio
 import socket
 
 import pytest
+from copilot_kernel.rendering.status import STARTING
 from copilot_kernel.server.chat import sessions
 from copilot_kernel.server.chat.socket import ChatSocket
 from copilot_kernel.server.chat.wire import MAX_CHARS
@@ -113,6 +114,23 @@ async def test_every_send_has_one_end(client: Client) -> None:
     assert (len(opened), len({*opened}), opened[2]) == (4, 3, first)
     (history,) = [each["messages"] for each in client.heard if each.get("event") == "history"]
     assert history[-1]["content"] == "in the first"
+
+
+async def test_only_when_the_agent_starts_it_says_so(api: Api) -> None:
+    def started(client: Client) -> int:
+        told, client.heard = client.heard, []
+        return [each.get("content") for each in told if each.get("event") == "status"].count(STARTING)
+
+    await api.stop()
+    async with api.chat() as client:
+        await client.begin()
+        assert started(client) == 1
+        await client.say("demo: say one")
+        await client.begin()
+        await client.act("resume_session", session_id="unknown")
+        assert (await client.kind("error"))["content"] == "Session not found\nStart with new_session."
+        await client.say("demo: say two")
+        assert started(client) == 0
 
 
 async def test_a_turn_goes_on_without_its_client_and_is_there_for_the_next_one(api: Api) -> None:

@@ -17,7 +17,7 @@ import anyio
 
 from .. import __version__
 from ..errors import AgentRefused, AgentStartFailed, ResourceNotFound, UsageError
-from .agent_errors import START_HINT, AgentErrors, adding_sign_in
+from .agent_errors import SLOW, AgentErrors, adding_sign_in
 from .chunk_line import read_chunk
 from .compose import compose_block, compose_initialize, compose_value
 from .connection import RpcConnection, WireLog
@@ -73,7 +73,7 @@ class AgentConnection:
         """`session/new` in the folder `cwd`, with these MCP servers. Raises AgentStartFailed too."""
         state = parse_session(await self._set_up("session/new", {"cwd": cwd, "mcpServers": [*servers]}))
         if not state.id:
-            raise self._errors.start_failed(NO_SESSION_ID)
+            raise self._errors.start_failed(NO_SESSION_ID, "`%log` shows its answer.")
         return Session(self, state)
 
     async def load(self, session_id: str, cwd: str, servers: Sequence[Json] = ()) -> Session:
@@ -136,7 +136,7 @@ class AgentConnection:
         with self._errors.starting(), anyio.CancelScope() as limit:
             limit.deadline = anyio.current_time() + self._start_timeout
             return await self.request(method, params)
-        raise self._errors.start_failed(f"did not answer {method} within {self._start_timeout:g} s")
+        raise self._errors.start_failed(f"did not answer {method} within {self._start_timeout:g} s", SLOW)
 
 
 _INSTEAD = {
@@ -278,7 +278,7 @@ async def connect_agent(
     deadline = anyio.current_time() + start_timeout
     opened = _transport(launch, cwd, start_timeout) if transport is None else nullcontext(transport)
     async with opened as transport:
-        errors = AgentErrors(launch.label, transport)
+        errors = AgentErrors(launch, transport)
         async with RpcConnection(
             transport,
             on_notification=client_handlers.notify,
@@ -292,8 +292,9 @@ async def connect_agent(
                 offers = {*client_handlers.offers, "auth"} if launch.argv else client_handlers.offers
                 answer = await rpc.request("initialize", compose_initialize(__version__, offers))
                 info = parse_initialize(answer, launch.argv, is_copilot=launch.is_copilot)
+                errors.label = info.title or info.name or launch.label  # which may be only `python`
             if limit.cancelled_caught:
-                raise errors.start_failed(NOT_READY.format(start_timeout))
+                raise errors.start_failed(NOT_READY.format(start_timeout), SLOW)
             if info.protocol_version != 1:
                 raise errors.unsupported(info)
             yield AgentConnection(rpc, errors, info, start_timeout, option_member)
@@ -311,4 +312,4 @@ async def _transport(launch: Launch, cwd: str, seconds: float) -> AsyncIterator[
             limit.deadline = float("inf")
             yield transport
     if limit.cancelled_caught:
-        raise AgentStartFailed(f"{launch.label} did not answer within {seconds:g} s", START_HINT)
+        raise AgentStartFailed(f"{launch.label} did not answer within {seconds:g} s", SLOW)

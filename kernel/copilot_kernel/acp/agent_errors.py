@@ -26,14 +26,13 @@ from ..errors import (
 from . import jsonrpc
 from .failure_reason import ADVICE, MAX_EXAMINED_CHARS, failure_reason
 from .jsonrpc import RpcError
+from .locate import Launch, start_advice
 from .messages import AgentInfo
 from .transport import AgentTransport
 
 OTHER_VERSION = "{} uses protocol version {:.40}; version 1 is required"
 MAX_STDERR_LINES = 10
-START_HINT = (
-    "Run the command in a terminal to see its output, or allow more time with the setting COPILOT_KERNEL_START_TIMEOUT."
-)
+SLOW = "Run the command in a terminal to see its output, or allow more time (COPILOT_KERNEL_START_TIMEOUT)."
 HINTS = {
     jsonrpc.PARSE_ERROR: "The agent could not parse the message; `%log` shows it.",
     jsonrpc.INVALID_REQUEST: "The agent did not understand the message; it may use another version of the protocol.",
@@ -44,6 +43,7 @@ HINTS = {
     jsonrpc.UNSUPPORTED: "The agent uses another version of the protocol; install one that supports version 1.",
     jsonrpc.CANCELLED: "The request was cancelled. Run the cell again to retry.",
 }
+LOGIN = "Type `%login`, by which the agent signs you in."
 LOST = "Run the cell again to reconnect. Nothing was sent again."
 DENIED = "The agent was denied access; check its own settings."
 EXPIRED = "The session has expired; the next prompt starts a new one."
@@ -61,8 +61,8 @@ _DENIED = ("denied", "forbidden", "not permitted", "not allowed", "rejected")
 class AgentErrors:
     """Makes the errors of one connection; `label` names the agent."""
 
-    def __init__(self, label: str, transport: AgentTransport) -> None:
-        self.label, self._transport = label, transport
+    def __init__(self, launch: Launch, transport: AgentTransport) -> None:
+        self.label, self._launch, self._transport = launch.label, launch, transport
 
     def exited(self) -> AgentExited:
         """The connection has ended."""
@@ -72,11 +72,11 @@ class AgentErrors:
         message = f"{self.label} stopped: {transport.ending()}"
         return AgentExited(message, hint, transport.last_words(), remote=transport.is_remote)
 
-    def start_failed(self, what: str, *, ended: bool = False) -> AgentStartFailed:
+    def start_failed(self, what: str, hint: str = "", *, ended: bool = False) -> AgentStartFailed:
         """The agent did not become ready; the message quotes the end of its standard error."""
         stderr = self._transport.last_words()
         message = "\n".join([f"{self.label} {what}", *stderr.splitlines()[-MAX_STDERR_LINES:]])
-        return AgentStartFailed(message, START_HINT, stderr, ended, remote=self._transport.is_remote)
+        return AgentStartFailed(message, hint, stderr, ended, remote=self._transport.is_remote)
 
     def unsupported(self, info: AgentInfo) -> ProtocolUnsupported:
         """The agent speaks another version of the protocol."""
@@ -90,7 +90,9 @@ class AgentErrors:
         try:
             yield
         except AgentExited as error:
-            raise self.start_failed(f"stopped before it was ready: {self._transport.ending()}", ended=True) from error
+            raise self.start_failed(
+                f"stopped before it was ready: {self._transport.ending()}", start_advice(self._launch), ended=True
+            ) from error
 
 
 @contextmanager
@@ -99,7 +101,8 @@ def adding_sign_in(info: AgentInfo) -> Iterator[None]:
     try:
         yield
     except AuthRequired as error:
-        hint = "" if info.auth_methods else no_sign_in_hint(info)
+        is_askable = any(method.is_askable for method in info.auth_methods)
+        hint = LOGIN if is_askable else "" if info.auth_methods else no_sign_in_hint(info)
         raise AuthRequired(error.method, str(error), error.data, info.auth_methods, hint) from error
 
 

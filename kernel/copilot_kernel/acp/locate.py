@@ -14,13 +14,20 @@ from pathlib import Path
 
 from ..config import DEMO_COMMAND, Settings
 from ..errors import AgentNotFound, UsageError
-from ..programs import find_outside, is_foreign, project_folders
+from ..programs import find_off_path, find_outside, interpreter, is_foreign, missing_interpreter, project_folders
 
 PROGRAM_NOT_FOUND = "The agent's program {} was not found"
 PROGRAM_IN_PROJECT = "The agent's program {} is in the project; agents are never started from there"
 INVALID_COMMAND = "Invalid command for the agent: {} ({})"
 ADDRESS_FORM = "Use tcp://HOST:PORT, with a port from 1 to 65535."
 INVALID_ADDRESS = "Invalid address for the agent: {}"
+NOT_ON_PATH = "{} is not on the PATH of the Jupyter server"
+CANNOT_START = "{} cannot start: {}"
+START_THERE = (
+    "Start Jupyter from a terminal in which `{} --version` works, or with the PATH of that terminal: a server that a "
+    "desktop, a hub or systemd has started has another one."
+)
+RUN_BY = " It is run by {}, which may be too old for it."
 NOT_INSTALLED = "GitHub Copilot CLI is not installed"
 INSTALL = """\
 Install it and sign in, in a terminal:
@@ -68,6 +75,13 @@ def located(settings: Settings, environ: Mapping[str, str] = os.environ) -> Laun
     return locate(settings.agent, environ, project_folders(settings.folder))
 
 
+def start_advice(launch: Launch) -> str:
+    """What to do about a program that has ended before it was ready; nothing if it was not us who started it."""
+    runs_it = interpreter(Path(launch.argv[0]), launch.environ or os.environ) if launch.argv else None
+    advice = START_THERE.format(launch.argv[0]) if launch.argv else ""
+    return advice + (RUN_BY.format(runs_it) if runs_it and not runs_it.name.endswith("sh") else "")
+
+
 def with_denied_tools(launch: Launch, patterns: Iterable[str]) -> Launch:
     """Let GitHub Copilot CLI deny these tools itself (`--deny-tool`); other agents have no such flag."""
     if not (launch.is_copilot and launch.argv):
@@ -112,8 +126,8 @@ def _deny_pattern(rule: str, root: str, home: str) -> list[str]:
 def _copilot(environ: Mapping[str, str], project: Collection[Path]) -> Launch:
     program = _which("copilot", environ, project) or _which(str(_github_cli_copy(environ)), environ, project)
     if program is None:
-        raise AgentNotFound(NOT_INSTALLED, INSTALL)
-    return _launch((program,))
+        raise _off_path("copilot", environ, project) or AgentNotFound(NOT_INSTALLED, INSTALL)
+    return _launch((program,), environ, project)
 
 
 def _github_cli_copy(environ: Mapping[str, str]) -> Path:
@@ -132,11 +146,20 @@ def _command(agent: str, environ: Mapping[str, str], project: Collection[Path]) 
         raise AgentNotFound(PROGRAM_IN_PROJECT.format(name), "Install it elsewhere, for example for your user.")
     if program is None:
         hint = "Check the agent setting (COPILOT_KERNEL_AGENT) and the Jupyter server's PATH, or give the full path."
-        raise AgentNotFound(PROGRAM_NOT_FOUND.format(name), hint)
-    return _launch((program, *arguments))
+        raise _off_path(name, environ, project) or AgentNotFound(PROGRAM_NOT_FOUND.format(name), hint)
+    return _launch((program, *arguments), environ, project)
 
 
-def _launch(argv: tuple[str, ...]) -> Launch:
+def _off_path(name: str, environ: Mapping[str, str], project: Collection[Path]) -> AgentNotFound | None:
+    """For a program that only shells find."""
+    found = None if "/" in name else find_off_path(name, project, environ)
+    return AgentNotFound(f"{NOT_ON_PATH.format(name)}, but at {found}", START_THERE.format(name)) if found else None
+
+
+def _launch(argv: tuple[str, ...], environ: Mapping[str, str], project: Collection[Path]) -> Launch:
+    if missing := missing_interpreter(Path(argv[0]), environ):
+        error = _off_path(missing, environ, project) or NOT_ON_PATH.format(missing)
+        raise AgentNotFound(CANNOT_START.format(argv[0], error), START_THERE.format(missing))
     name = Path(argv[0]).name
     if name != "copilot":
         return Launch(argv=argv, label=name)
@@ -166,8 +189,7 @@ def _address(agent: str) -> Launch:
     found = _ADDRESS.fullmatch(agent)
     host, port = (found[1].strip("[]"), int(found[2])) if found else ("", 0)
     if not 0 < port < 65536:
-        hint = ADDRESS_FORM
-        raise UsageError(INVALID_ADDRESS.format(agent), hint)
+        raise UsageError(INVALID_ADDRESS.format(agent), ADDRESS_FORM)
     return Launch(address=(host, port), label=f"agent at {host}:{port}")
 
 

@@ -253,6 +253,11 @@ class AuthMethod(Struct, frozen=True):
     type: str = "agent"
     command: tuple[str, ...] = ()
 
+    @property
+    def is_askable(self) -> bool:
+        """The agent does it when it is asked to (`authenticate`)."""
+        return self.type == "agent" and not self.command
+
 
 class AgentInfo(Struct, frozen=True):
     """The answer to `initialize`."""

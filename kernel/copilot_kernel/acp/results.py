@@ -170,11 +170,15 @@ def with_mode(state: SessionState, mode_id: str) -> SessionState:
     If an agent gives no list of its modes, each mode that it mentions can be chosen.
     """
     mode = option_of(state.options, "mode")
-    has_list = mode is not None or any(each.name for each in state.modes)
-    if not has_list and mode_id not in [each.id for each in state.modes]:
+    if not lists_modes(state) and mode_id not in [each.id for each in state.modes]:
         state = replace(state, modes=(*state.modes, Mode(mode_id)))
     options = tuple({**option, "currentValue": mode_id} if option is mode else option for option in state.options)
     return replace(state, mode=mode_id, options=options)
+
+
+def lists_modes(state: SessionState) -> bool:
+    """Whether the agent gave a list of its modes; else those that are known are the ones that it mentioned."""
+    return option_of(state.options, "mode") is not None or any(each.name for each in state.modes)
 
 
 def option_of(options: Iterable[Json], category: str) -> Json | None:

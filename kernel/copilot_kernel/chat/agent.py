@@ -350,7 +350,7 @@ def auth_method(info: AgentInfo, typed: str) -> AuthMethod:
     if not matching:
         names = ", ".join(method.id for method in methods)
         raise UsageError(f'Unknown way to sign in "{typed}".', f"Choose one of: {names}.")
-    askable = [method for method in matching if method.type == "agent" and not method.command]
+    askable = [method for method in matching if method.is_askable]
     if not askable:
         raise UsageError("Sign in from a terminal:", "\n".join(map(_how_to_sign_in, matching)))
     return askable[0]

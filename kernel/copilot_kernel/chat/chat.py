@@ -274,7 +274,8 @@ class Chat:
         result, reason = PromptResult("cancelled"), FAILED
         try:
             self._state.begin(blocks, view, stop)
-            self._state.status(STARTING)
+            if self.agent.link is None:
+                self._state.status(STARTING)
             try:
                 result = await self._run(blocks, view, stop, session_id)
                 reason = result.stop_reason

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from ..acp.lenient import as_str, opt_str
 from ..acp.messages import Json, Mode, SessionState
-from ..acp.results import choices, option_of, short_name
+from ..acp.results import choices, lists_modes, option_of, short_name
 from ..errors import UsageError
 
 
@@ -40,6 +40,8 @@ class Setting:
     about: str = ""
     # The protocol's, such as `model` or `thought_level`; empty if the agent gives none.
     category: str = ""
+    # Whether there is no choice but these.
+    is_complete: bool = True
 
     @property
     def chosen(self) -> Choice | None:
@@ -48,7 +50,10 @@ class Setting:
 
 def modes(state: SessionState | None) -> Setting:
     """The agent's modes; without choices if it has none."""
-    return _setting("mode", "Mode", state.modes if state else (), state.mode if state else None)
+    return replace(
+        _setting("mode", "Mode", state.modes if state else (), state.mode if state else None),
+        is_complete=state is not None and lists_modes(state),
+    )
 
 
 def models(state: SessionState | None) -> Setting:
@@ -67,15 +72,17 @@ def more_options(state: SessionState | None) -> tuple[Setting, ...]:
     return tuple(_option(option) for option in (state.options if state else ()) if option not in known)
 
 
-def find(setting: Setting, typed: str) -> Choice:
-    """The choice whose value, word or name was typed. Raises UsageError."""
+def find(setting: Setting, typed: str | bool) -> Choice:
+    """The choice whose value, word or name was typed; where the agent lists none, what was typed. Raises UsageError."""
     wanted = _folded(typed)
     ways: tuple[Callable[[Choice], object], ...] = (lambda c: c.value, lambda c: c.word, lambda c: c.name)
     for way in ways:
         found = [choice for choice in setting.choices if _folded(way(choice)) == wanted]
         if len(found) == 1:
             return found[0]
-    raise UsageError(f'Unknown {setting.id} "{typed}".', _hint(typed, [choice.word for choice in setting.choices]))
+    if not (setting.choices and setting.is_complete):
+        return Choice(typed, str(typed))
+    raise UsageError(f'Unknown {setting.id} "{typed}".', _hint(str(typed), [choice.word for choice in setting.choices]))
 
 
 def find_option(found: Sequence[Setting], typed: str) -> Setting:

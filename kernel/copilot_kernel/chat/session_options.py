@@ -53,7 +53,10 @@ class SessionOptions:
         return now
 
     async def set_mode(self, typed: str) -> None:
-        """To a mode of the agent's, by its id or a short name that no other has. Raises UsageError."""
+        """To a mode of the agent's, by its id or a short name that no other has. Raises UsageError.
+
+        Where the agent names none, it gets what was typed; so it is with models.
+        """
         session = await self._sessions.ready()
         value = choices.find(choices.modes(await self._offered(session, "modes")), typed).value
         if not await self._set_category(session, "mode", str(value)):
@@ -72,8 +75,7 @@ class SessionOptions:
         """Any option by its id. A value for an option without choices is sent as it is. Raises UsageError."""
         session = await self._sessions.ready()
         setting = choices.find_option(choices.options(await self._offered(session, "options")), option)
-        value = choices.find(setting, str(typed)).value if setting.choices else typed
-        await self._set(session, setting.id, value)
+        await self._set(session, setting.id, choices.find(setting, typed).value)
 
     async def _set_category(self, session: Session, category: str, value: str) -> bool:
         """Whether there is an option of this category, and it was set."""

@@ -54,6 +54,10 @@ OTHER_NOTEBOOK = (
     "A new conversation starts here: none of the cells of the one that this notebook's path is known by is left. "
     "To return to it, run `%resume {}`."
 )
+KEPT = (
+    "The agent was not ended, since it would forget this conversation. If it refuses again when you have signed in, "
+    "type `%restart`."
+)
 UNSHOWN = "The conversation was resumed, but the agent cannot show its earlier messages."
 
 
@@ -137,12 +141,14 @@ class SessionManager:
 
     def failed(self, error: AgentError) -> None:
         """Note what the failure of a prompt means for its session."""
-        match error:
-            case AgentError(signed_out=True) | ConnectionLost():
+        match error, self._agent.link:
+            case AuthRequired(), AgentConnection() as link if not (link.can("load") or link.can("resume")):
+                error.hint = " ".join(filter(None, (error.hint, KEPT)))
+            case AgentError(signed_out=True) | ConnectionLost(), _:
                 self._session, self._needs_restart = None, True
-            case SessionExpired():
+            case SessionExpired(), _:
                 self._session, self._is_expired = None, True
-            case ResourceNotFound():
+            case ResourceNotFound(), _:
                 self.drop()
 
     def drop(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 
-from ..acp.agent_errors import START_HINT
+from ..acp.agent_errors import SLOW
 from ..acp.handlers import ClientHandlers
 from ..acp.locate import Launch
 from ..agentd import client
@@ -51,4 +51,4 @@ async def shared(
             limit.deadline = float("inf")
             yield transport
     if limit.cancelled_caught:
-        raise AgentStartFailed(f"{launch.label} did not answer within {settings.start_timeout:g} s", START_HINT)
+        raise AgentStartFailed(f"{launch.label} did not answer within {settings.start_timeout:g} s", SLOW)

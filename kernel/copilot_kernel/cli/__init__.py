@@ -7,6 +7,7 @@ Exit codes: 0 success, 1 failure, 2 usage error, 130 cancelled.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -21,9 +22,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     arguments = parse(sys.argv[1:] if argv is None else argv)
     try:
-        return int(importlib.import_module(f"{__name__}.{arguments.command}").run(arguments))
+        code = int(importlib.import_module(f"{__name__}.{arguments.command}").run(arguments))
+        sys.stdout.flush()
+        return code
     except CopilotError as error:
         print(error_text(error), file=sys.stderr)
         return MISUSED if isinstance(error, UsageError) else FAILED
+    except BrokenPipeError:  # the reader has left, as after `| head -1`; Python would write the rest at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
     except KeyboardInterrupt:
         return CANCELLED

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 def fresh_copy(notebooks: Path) -> Path:
     """A new folder with the notebooks, and, hidden, what makes Jupyter find this kernel and no other."""
     folder = Path(tempfile.mkdtemp(prefix="copilot-kernel-tour-")).resolve()
-    shutil.copytree(notebooks, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "README.md"))
+    shutil.copytree(notebooks, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "*.md", "*.py"))
     write(folder / ".jupyter" / "kernels" / "copilot")
     settings = folder / ".jupyter" / "labconfig" / "default_setting_overrides.json"
     settings.parent.mkdir()

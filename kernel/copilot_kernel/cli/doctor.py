@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .. import __version__, config, sandbox
-from ..acp.locate import located
+from ..acp.locate import located, start_advice
 from ..acp.messages import AgentInfo
 from ..agentd.key import DIGEST_CHARS
 from ..agentd.sockets import socket_path
@@ -146,7 +146,9 @@ def check_agent(settings: Settings) -> Check:
         return Check("agent", "broken", str(error), error.hint)
     if not launch.argv:
         return Check("agent", "ok", launch.label)
-    answer = output([launch.argv[0], "--version"]) if launch.is_copilot else None
+    answer = output([launch.argv[0], "--version"]) if launch.is_copilot else ""
+    if answer is None:
+        return Check("agent", "unknown", f"{launch.label}: {launch.argv[0]} --version fails", start_advice(launch))
     number = f" ({answer.splitlines()[0]})" if answer else ""
     return Check("agent", "ok", f"{launch.label}: {shlex.join(launch.argv)}{number}")
 

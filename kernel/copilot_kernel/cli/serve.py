@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,9 @@ def _stop(port: int | None) -> int:
     for server in found:
         from jupyter_server.serverapp import shutdown_server
 
-        if not shutdown_server(server["info"]):  # type: ignore[no-untyped-call]
+        with suppress(Exception):  # it may end by itself, before it has answered
+            shutdown_server(server["info"])  # type: ignore[no-untyped-call]
+        if any(left["pid"] == server["pid"] for left in _standalone(port)):
             raise CopilotError(f"The server at port {server['port']} does not stop.")
         print(f"Stopped: port {server['port']}")
     if not found:
@@ -115,8 +118,7 @@ def _line(server: Server) -> str:
 
 def _require_free(port: int | None) -> None:
     if port is not None and (error := bind_error(port)):
-        hint = OTHER_PORT
-        raise UsageError(f"Port {port} cannot be used: {error.strerror}.", hint) from error
+        raise UsageError(f"Port {port} cannot be used: {error.strerror}.", OTHER_PORT) from error
 
 
 # -- starting -------------------------------------------------------------------------------------------------------

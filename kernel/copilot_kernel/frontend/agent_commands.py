@@ -266,11 +266,11 @@ async def _confirm(
 async def _set_or_choose(
     context: CommandContext, output: CommandOutput, command: str, setting: Setting, typed: str, put: Put
 ) -> None:
-    if not setting.choices:
-        raise UsageError(NO_CHOICE.format(setting.id), "%options shows what it lets you set.")
     if typed:
         await put(setting, choice := choices.find(setting, typed))
         show_done(output, _is_set(setting, choice))
+    elif not setting.choices:
+        raise UsageError(NO_CHOICE.format(setting.id), "%options shows what it lets you set.")
     else:
         await _choose(context, output, command, [setting], _choices_report(setting, command), put)
 

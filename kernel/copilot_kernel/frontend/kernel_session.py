@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ..errors import CopilotError
+from ..errors import AuthRequired, CopilotError
 from . import vs_code
 from .cell import Cell
 from .chat_runner import ChatRunner
@@ -31,6 +31,7 @@ NOTICE = (
     "A page that is reloaded before the notebook is saved loses its open questions. Run the prompt again.\n"
 )
 """For the next cell: the page with the one that asked is gone."""
+SIGN_IN = "The agent can sign you in now"
 EXPOSED = (
     "Careful: {} needs no login, so {} can use it, list its conversations, and act with the rights of whoever started "
     "it. Let the kernel start the agent instead, with its command line: %agent copilot --acp\n"
@@ -100,7 +101,17 @@ class KernelSession:
             os.environ["JPY_SESSION_NAME"] = path  # as Jupyter's server does
             cell.saved_id = await asyncio.to_thread(saved_id, path, cell.source)
         with first_status(cell, code):
-            return await self._run(cell, code, make_notebook, dict(values or {}))
+            try:
+                return await self._run(cell, code, make_notebook, dict(values or {}))
+            except AuthRequired as error:
+                # First of all: an agent that is started again may have forgotten the conversation.
+                if cell.live and error.method != "authenticate" and any(each.is_askable for each in error.methods):
+                    from .choosing import CellOutput
+
+                    with suppress(CopilotError):  # which is shown
+                        await CellOutput(cell, self._pickers, set()).confirm(SIGN_IN, "Sign in")
+                        await self._run(cell, "%login", None, {})
+                raise
 
     async def _run(
         self, cell: Cell, code: str, make_notebook: MakeNotebook | None, values: dict[str, str]

@@ -83,7 +83,7 @@ class ShellCell(Cell):
         self._shell, self._calls = shell, calls
         self._asking = asyncio.Lock()
         self.live, self.cell_id, self.widgets = live, None, False
-        self.session = self.request_id = self.source = self.saved_id = ""  # a terminal has none
+        self.session = self.request_id = self.source = self.saved_id = self._left_empty = ""  # a terminal has none
         self.shown = {}
 
     @contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+import zmq
 from ipykernel.kernelapp import IPKernelApp, kernel_aliases
 
 from .kernel import CopilotKernel
@@ -30,6 +32,20 @@ class CopilotKernelApp(IPKernelApp):
         if control is not None and control.is_alive():
             control.stop()
             control.join(CONTROL_LIMIT)
+
+    def _bind_socket(self, s: Any, port: int) -> Any:
+        """End at once if this fails: what ipykernel does at its exit would wait for ever for other sockets."""
+        try:
+            return super()._bind_socket(s, port)  # type: ignore[no-untyped-call]
+        except zmq.ZMQError as error:
+            self.log.critical("Port %s cannot be used: %s", port, error)
+            os._exit(1)
+
+    def init_heartbeat(self) -> None:
+        """Its own thread would fail unnoticed."""
+        with zmq.Context() as context, context.socket(zmq.ROUTER) as probe:
+            self._bind_socket(probe, self.hb_port)
+        super().init_heartbeat()  # type: ignore[no-untyped-call]
 
     def init_path(self) -> None:
         """The notebook's folder stays out of `sys.path`: a file there must not become one of our modules."""

@@ -48,7 +48,8 @@ class ConcurrentKernel(Kernel):
 
     def __init__(self, **options: Any) -> None:
         self.changed_internals = changed_internals()
-        super().__init__(**options)  # type: ignore[no-untyped-call]
+        # With what it does not know, such as IPython's namespace, traitlets warns, which may count as an error.
+        super().__init__(**{name: options[name] for name in options if self.has_trait(name)})  # type: ignore[no-untyped-call]
         for name in self.changed_internals:
             self.log.error("ipykernel has changed %s: widgets do not work while a cell runs", name)
 

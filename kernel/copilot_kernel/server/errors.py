@@ -65,6 +65,7 @@ VALIDATION_MESSAGES = {
     "string_type": "must be a string",
     "string_too_long": "must have at most {max_length} characters",
     "string_too_short": "is empty",
+    "string_pattern_mismatch": "must be a data URI (data:image/png;base64,…) of an image; URLs are not fetched",
     "int_type": "must be an integer",
     "float_type": "must be a number",
     "bool_type": "must be true or false",

@@ -70,7 +70,7 @@ class ChatServices:
     async def open_session(self, chat: Chat) -> None:
         """Open the session of a conversation, with the default model. Raises CopilotError."""
         await self.pool.open_session(chat)
-        if self.default_model and self.pool.catalogue.models:
+        if self.default_model and (await chat.options.offered("models")).models:
             with suppress(UsageError):
                 await chat.options.set_model(choose(self.pool.catalogue.models, self.default_model))
 

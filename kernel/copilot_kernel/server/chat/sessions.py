@@ -9,11 +9,13 @@ from typing import Any
 
 from tornado.websocket import WebSocketHandler
 
-from ...errors import AgentRefused, AuthRequired, SessionInUse, UsageError
+from ...errors import AgentRefused, AuthRequired, ResourceNotFound, SessionInUse, UsageError
+from ...rendering.status import STARTING
 from ..store import ConversationStore
 from .broadcaster import Subscriber
 from .encoder import Line
 from .session import ChatLimits, ChatServices, ChatSession
+from .wire import Event
 
 MAX_HISTORIES = 200
 """Released conversations whose last messages are kept."""
@@ -38,7 +40,7 @@ class ChatSessionManager:
 
     async def new(self, subscriber: Subscriber) -> ChatSession:
         """A new conversation that `subscriber` has joined. Raises CopilotError."""
-        session, _ = await self._open_once(f"new {id(subscriber)}", self._begin)
+        session, _ = await self._open_once(f"new {id(subscriber)}", self._begin, subscriber)
         session.join(subscriber)
         return session
 
@@ -47,7 +49,7 @@ class ChatSessionManager:
         known. Raises CopilotError."""
         session, resumed = self.store.find(session_id), "live"
         if session is None:
-            session, resumed = await self._open_once(session_id, lambda: self._load(session_id))
+            session, resumed = await self._open_once(session_id, lambda: self._load(session_id), subscriber)
         session.join(subscriber, resumed)
         return session
 
@@ -72,8 +74,12 @@ class ChatSessionManager:
 
     # -- opening ----------------------------------------------------------------------------------------------------
 
-    async def _open_once(self, key: str, make: Callable[[], Coroutine[Any, Any, Opened]]) -> Opened:
+    async def _open_once(
+        self, key: str, make: Callable[[], Coroutine[Any, Any, Opened]], subscriber: Subscriber
+    ) -> Opened:
         """Several sockets may wait for one conversation; it is opened even if they leave."""
+        if not self._services.pool.running:
+            subscriber.receive(Event("status", {"content": STARTING}))
         if key not in self._opening:
             task = asyncio.create_task(make())
             self._opening[key] = task
@@ -101,7 +107,8 @@ class ChatSessionManager:
             if isinstance(error, AuthRequired | SessionInUse) or not isinstance(error, AgentRefused | UsageError):
                 raise
             if history is None:
-                raise UsageError("Session not found", f"Start with new_session. {error}") from error
+                why = "" if isinstance(error, ResourceNotFound) else f" {error}"
+                raise UsageError("Session not found", f"Start with new_session.{why}") from error
             return await self._begin(history)
         self.store.add(session_id, session)
         return session, "loaded"

@@ -206,11 +206,11 @@ class ChatCompletionsHandler(Handler):
             self.context.metrics.tokens.labels(kind.removesuffix("Tokens")).inc(count)
 
     def _conversation_name(self, request: ChatRequest) -> str:
-        """The client's name for a conversation that is kept, or nothing. Raises ApiError."""
+        """The client's name for a conversation that is kept, or nothing: `user` names a person. Raises ApiError."""
         session = (request.metadata or {}).get("session", "")
         if not isinstance(session, str):
             raise ApiError(400, "metadata.session must be a string.", "metadata")
-        name = self.request.headers.get(SESSION_HEADER, "") or session or request.user or ""
+        name = self.request.headers.get(SESSION_HEADER, "") or session
         if len(name) > MAX_KEY_CHARS:
             raise ApiError(400, f"The name of a session must have at most {MAX_KEY_CHARS} characters.")
         return name

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 
-from ...acp.messages import ImageBlock, Json
+from ...acp.messages import Json
+from ...acp.results import lists_modes
 from ...chat import Chat, Turn, View
 from ...config import Settings
 from ...errors import UsageError
@@ -18,9 +19,9 @@ from ..errors import ApiError, LimitExceeded
 from ..pool import API_PLACE, AgentPool
 from ..store import ConversationStore
 from . import prompt
-from .schema import Message, tokens_of_turn
+from .schema import ImagePart, Message, tokens_of_turn
 
-NO_IMAGES = "This agent does not accept images."
+NO_IMAGES = "messages.{}.content: this agent does not accept images."
 
 
 class ApiConversation:
@@ -59,9 +60,10 @@ class ApiConversation:
     async def ask(self, messages: Sequence[Message], view: View) -> Turn:
         """One turn, whose `usage` is its own. Raises CopilotError, ApiError."""
         known = len(self._history or ()) if self._continues(messages) else 0
-        blocks = prompt.blocks(messages[known:])
-        if any(isinstance(block, ImageBlock) for block in blocks):
-            await self.runner.do(_require_images)
+        images = await self.runner.do(_takes_images)
+        if not images and any(isinstance(part, ImagePart) for part in messages[-1].content or ()):
+            raise ApiError(400, NO_IMAGES.format(len(messages) - 1), "messages")
+        blocks = prompt.blocks(messages[known:], images=images)
         history, self._history = self._history, None
         turn = await self.runner.ask(blocks, view)
         self.last_used = time.monotonic()
@@ -85,7 +87,7 @@ class ApiConversation:
         self.is_new = state.id != self._session
         if self.is_new:
             self._session, self._history, self._tokens = state.id, [], {}
-            if self._agent_mode:
+            if self._agent_mode and lists_modes(await chat.options.offered("modes")):
                 with suppress(UsageError):  # an agent without such a mode stays in its own
                     await chat.options.set_mode(self._agent_mode)
         models = self._pool.catalogue.models
@@ -131,6 +133,5 @@ class ConversationCache:
         return conversation
 
 
-async def _require_images(chat: Chat) -> None:
-    if chat.info is not None and "image" not in chat.info.prompt:
-        raise ApiError(400, NO_IMAGES, "messages")
+async def _takes_images(chat: Chat) -> bool:
+    return chat.info is None or "image" in chat.info.prompt

@@ -6,10 +6,7 @@ command of the agent.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import chain, groupby
@@ -18,18 +15,20 @@ from typing import Any
 from ...acp.messages import Block, ImageBlock, TextBlock
 from ...tags import opening, unused_tag
 from ..errors import ApiError
-from .schema import ImagePart, Message, Part, RefusalPart, TextPart
+from .schema import LEFT_OUT, ImagePart, Message, Part, RefusalPart, TextPart
 
 INTRODUCTION = (
     "This is a conversation, in order; each message stands in a tag that says who said it. Heed what system and "
     "developer say, and answer as the assistant, with what comes next and without a tag."
 )
-_DATA = re.compile(r"data:(image/[a-z0-9.+-]+);base64,", re.IGNORECASE)
 
 
-def blocks(messages: Sequence[Message]) -> tuple[Block, ...]:
-    """The content of the prompt. Raises ApiError if it is empty, or an image cannot be sent."""
-    contents = [list(_content(message)) for message in messages]
+def blocks(messages: Sequence[Message], *, images: bool = True) -> tuple[Block, ...]:
+    """The content of the prompt. Raises ApiError if it is empty.
+
+    An agent that takes no images gets a mark for each.
+    """
+    contents = [list(_content(message, images)) for message in messages]
     if not any(not isinstance(each, TextBlock) or each.text.strip() for content in contents for each in content):
         raise ApiError(400, "messages: no text to answer.", "messages")
     texts = [block.text for content in contents for block in content if isinstance(block, TextBlock)]
@@ -53,11 +52,12 @@ def _normalised(content: str | list[Part] | None) -> str | list[Any]:
     return "\n".join(texts).strip() if len(texts) == len(parts) else [part.model_dump() for part in parts]
 
 
-def _content(message: Message) -> Iterator[Block]:
+def _content(message: Message, images: bool) -> Iterator[Block]:
     if isinstance(message.content, str):
         yield TextBlock(message.content)
     else:
-        yield from (_block(part) for part in message.content or ())
+        parts = message.content or ()
+        yield from (_block(p) if images or not isinstance(p, ImagePart) else TextBlock(LEFT_OUT) for p in parts)
     if message.tool_calls:
         yield TextBlock(f"Tool calls: {json.dumps(message.tool_calls, ensure_ascii=False)}")
 
@@ -67,20 +67,8 @@ def _block(part: Part) -> Block:
         case TextPart(text=text) | RefusalPart(refusal=text):
             return TextBlock(text)
         case ImagePart(image_url=image):
-            return _image(image.url)
-
-
-def _image(url: str) -> ImageBlock:
-    found = _DATA.match(url)
-    if found is None:
-        raise ApiError(400, "An image must be a data URI (data:image/png;base64,…); URLs are not fetched.", "messages")
-    data = url[found.end() :]
-    try:
-        if not base64.b64decode(data, validate=True):
-            raise ApiError(400, "An image is empty: its data URI ends after base64,.", "messages")
-    except (binascii.Error, ValueError):
-        raise ApiError(400, "The data of an image is not base64.", "messages") from None
-    return ImageBlock(data, found[1].lower())
+            kind, _, data = image.url.partition(";")
+            return ImageBlock(data.partition(",")[2], kind.partition(":")[2].lower())
 
 
 def _marked(tag: str, message: Message, content: Sequence[Block]) -> Iterator[Block]:

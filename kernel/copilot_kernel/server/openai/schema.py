@@ -1,12 +1,14 @@
 """Requests and answers of OpenAI's API as types; the OpenAPI document is made of them.
 
 Members of a request that are not listed are accepted and ignored. What an agent cannot honour is refused by name:
-better an error than an answer that only looks right. Answers are typed dicts, so that text of an agent that is not
-valid Unicode fails no validation.
+better an error than an answer that only looks right. In messages before the last a mark takes its place: a client sends
+them with every request, and cannot take back what was said. Answers are typed dicts, so that text of an agent that is
+not valid Unicode fails no validation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
@@ -18,6 +20,8 @@ from ..catalogue import ModelObject
 from ..errors import STRING_OR_ARRAY, ApiError, first_problem
 
 MAX_KEY_CHARS = 512
+_DATA_URI = r"^(?i:data:image/[a-z0-9.+-]+;base64,)(?:B{4})*(?:B{4}|B{3}=|B{2}==)$".replace("B", "[A-Za-z0-9+/]")
+LEFT_OUT = "[Something that cannot be passed on was left out.]"
 
 
 class StrictModel(BaseModel):
@@ -29,13 +33,13 @@ class StrictModel(BaseModel):
 class ImageUrl(StrictModel):
     """`url` is a `data:` URI: nothing is fetched."""
 
-    url: str
+    url: str = Field(pattern=_DATA_URI)
 
 
 class TextPart(StrictModel):
-    """Text."""
+    """Text; the longer types are those of OpenAI's other API, whose messages clients keep."""
 
-    type: Literal["text"]
+    type: Literal["text", "input_text", "output_text"]
     text: str
 
 
@@ -85,7 +89,6 @@ class ChatRequest(StrictModel):
     model: str | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    user: str | None = Field(None, max_length=MAX_KEY_CHARS)
     metadata: dict[str, Any] | None = None
     temperature: float | None = None
     top_p: float | None = None
@@ -120,13 +123,32 @@ def read_chat(body: Json) -> ChatRequest:
     try:
         request = ChatRequest.model_validate(body)
     except ValidationError as error:
+        problems = reversed(error.errors(include_url=False, include_input=False))  # what is within comes first
+        if any([_mark(body.get("messages"), each["loc"]) for each in problems]):
+            return read_chat(body)
         path, problem = first_problem(error, body)
         raise ApiError(400, f"{'.'.join(map(str, path))}: {problem}.", str(path[0])) from None
     _refuse_unsupported(request)
-    for index, message in enumerate(request.messages):
-        if message.content is None and message.role != "assistant":
-            raise ApiError(400, f"messages.{index}.content: a {message.role} message needs content.", "messages")
+    index, last = len(request.messages) - 1, request.messages[-1]
+    if last.content is None and last.role != "assistant":
+        raise ApiError(400, f"messages.{index}.content: a {last.role} message needs content.", "messages")
     return request
+
+
+def _mark(messages: Any, loc: Sequence[str | int]) -> bool:
+    """Whether this place is in an old message, and a mark has taken it."""
+    match loc:
+        case ("messages", int(index), *_) if index == len(messages) - 1:
+            return False
+        case ("messages", int(index), "content", "list", int(place), *_):
+            messages[index]["content"][place] = {"type": "text", "text": LEFT_OUT}
+        case ("messages", int(index), "content" | "name" | "tool_calls" | "tool_call_id" as member, *_):
+            messages[index][member] = LEFT_OUT if member == "content" else None
+        case ("messages", int(index), *_):
+            messages[index] = {"role": "user", "content": LEFT_OUT}
+        case _:
+            return False
+    return True
 
 
 def _refuse_unsupported(request: ChatRequest) -> None:

@@ -164,7 +164,7 @@ function send(text) {
   if (opening || !session || !act({ action: 'send', text })) {
     unsent.push(text);
     log.add('prompt', '', text); // until it is sent
-    passing(opening ? 'Starting the agent…' : ' ');
+    if ($('passing').hidden) passing(' '); // else it says what it waits for
     return settle();
   }
   sending = true;
