@@ -80,4 +80,4 @@ def loud(lab: Lab) -> Iterator[None]:
 
 def is_local(url: str) -> bool:
     """Whether a request stays on this machine."""
-    return url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
+    return url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "attachment:"))

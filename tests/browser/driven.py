@@ -22,7 +22,9 @@ CELLS = """() => window.jupyterapp.shell.currentWidget.content.model.sharedModel
 class DrivenNotebook:
     """Cell 0 opens the comm and runs until the block ends; the cells of the test follow."""
 
-    def __init__(self, context: BrowserContext, lab: Lab, name: str, *cells: str, classic: bool = False) -> None:
+    def __init__(
+        self, context: BrowserContext, lab: Lab, name: str, *cells: str | dict[str, Any], classic: bool = False
+    ) -> None:
         self._port_file = lab.root / f"{name}.port"
         folder = str(Path(__file__).parent)
         drive = f"import sys\nsys.path.append({folder!r})\nfrom comm_driver import drive\n"

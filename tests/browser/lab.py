@@ -130,11 +130,11 @@ class Lab:
     def _private(self) -> Path:
         return (self.root.parent if self.folder else self.root).parent / "private"
 
-    def write(self, name: str, *cells: str, kernel: str = "copilot") -> Path:
-        """A notebook with these cells."""
+    def write(self, name: str, *cells: str | dict[str, Any], kernel: str = "copilot") -> Path:
+        """A notebook of code cells and whole ones."""
         spec = {"name": kernel, "display_name": "Copilot", "language": "copilot"}
         notebook = nbformat.v4.new_notebook(metadata={"kernelspec": spec})
-        notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
+        notebook.cells = [nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, path)

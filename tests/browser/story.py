@@ -28,7 +28,13 @@ class Story:
 
     @classmethod
     def begin(
-        cls, context: BrowserContext, lab: Lab, name: str, *cells: str, classic: bool = False, setup: str = ""
+        cls,
+        context: BrowserContext,
+        lab: Lab,
+        name: str,
+        *cells: str | dict[str, Any],
+        classic: bool = False,
+        setup: str = "",
     ) -> Story:
         """A new notebook. Cell 0 loads the extension, with `setup` behind it; the cells have the ids `c0`, `c1`, …"""
         write(lab.root / name, f"{LOAD}\n{setup}".rstrip(), *cells)
@@ -63,11 +69,12 @@ class Story:
         return self.sources()
 
 
-def write(path: Path, *cells: str) -> None:
-    """A Python notebook whose cells have the ids `c0`, `c1`, …"""
+def write(path: Path, *cells: str | dict[str, Any]) -> None:
+    """A Python notebook of code cells and whole ones, with the ids `c0`, `c1`, …"""
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     book = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
-    book.cells = [nbformat.v4.new_code_cell(source, id=f"c{number}") for number, source in enumerate(cells)]
+    made = [nbformat.v4.new_code_cell(each) if isinstance(each, str) else each for each in cells]
+    book.cells = [nbformat.from_dict({**each, "id": f"c{number}"}) for number, each in enumerate(made)]
     nbformat.write(book, path)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import nbformat
 import pytest
 from copilot_kernel.acp.messages import PermissionOption
@@ -9,6 +11,7 @@ from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.answers import answers_to
 from msgspec import to_builtins
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import BrowserContext, expect
 
 from .driven import DrivenNotebook
@@ -41,7 +44,8 @@ def test_cells_are_read_inserted_edited_moved_deleted_and_run(context: BrowserCo
         top = driven.call("insert", type="markdown", source="# Title", after=None)["result"]["id"]
         assert driven.call("edit", id=x, expected="x = 1", source="x = 10") == {"result": {}}
         assert driven.call("move", id=below, expected="z = 3", after=y) == {"result": {}}
-        assert driven.call("delete", id=y, expected="y = 2") == {"result": {}}
+        deleted = driven.call("delete", id=y, expected="y = 2")["result"]["cell"]
+        assert (deleted["id"], deleted["source"], deleted["outputs"]) == (y, "y = 2", [])
         expect(driven.page.get_by_role("heading", name="Title")).to_be_visible()
 
         assert driven.call("run", id=below, expected="z = 3", run="token") == {"result": {}}
@@ -72,6 +76,36 @@ def test_cells_are_read_inserted_edited_moved_deleted_and_run(context: BrowserCo
     nbformat.validate(saved)
     assert [cell["metadata"] for cell in saved["cells"]] == [{}] * 4
     assert set(saved["metadata"]) == {"kernelspec", "language_info"}
+
+
+ACTS: dict[str, dict[str, Any]] = {
+    "edit": {"source": "data = 2"},
+    "move": {},
+    "run": {"run": "token"},
+    "show": {},
+    "insert": {"type": "code", "source": "more = 2"},
+}
+
+
+@BOTH
+def test_what_is_done_in_a_collapsed_section_or_to_a_hidden_input_can_be_seen(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    headings = [new_markdown_cell(source, metadata={"jp-MarkdownHeadingCollapsed": True}) for source in ("# A", "## B")]
+    hidden = new_code_cell("data = 1", metadata={"jupyter": {"source_hidden": True}})
+    cells = (*headings, hidden, new_markdown_cell("# C"))
+    with DrivenNotebook(context, lab, f"collapsed-{classic}", *cells, classic=classic) as driven:
+        _, above, cell, _ = driven.ids()
+        for act, arguments in ACTS.items():
+            driven.notebook.command("notebook:collapse-all-headings")
+            expect(driven.notebook.cell(1)).to_be_hidden()
+            place = {"after": above} if act in ("insert", "move") else {}
+            whole = {} if act == "insert" else {"id": cell, "expected": dict(driven.cells())[cell]}
+            assert "result" in driven.call(act, **whole, **arguments, **place)
+            expect(driven.notebook.cell(1)).to_be_visible()
+            if act in ("edit", "run"):
+                expect(driven.notebook.cell(1).locator(".jp-InputArea-editor")).to_be_visible()
+                driven.notebook.command("notebook:hide-all-cell-code")
 
 
 def test_nothing_is_done_to_a_cell_that_changed_or_is_missing_or_may_not_be_changed(

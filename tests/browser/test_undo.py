@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+from typing import Any
+
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_cell
 from playwright.sync_api import BrowserContext, expect
 
-from .lab import BOTH, Lab
-from .story import Story, ask
+from .lab import BOTH, CLOSE_ALL, Lab, Notebook
+from .story import Story, ask, write
 from .test_python_notebook import LOAD
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
@@ -24,6 +30,27 @@ RENAME = """async path => {
 }"""
 CHANGE = """([index, source]) =>
   window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells[index].setSource(source)"""
+
+IDS = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(cell => cell.getId())"
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+WHOLE = (
+    new_markdown_cell(
+        "![dot](attachment:dot.png)",
+        metadata={"tags": ["keep"], "slideshow": {"slide_type": "slide"}},
+        attachments={"dot.png": {"image/png": DOT}},
+    ),
+    new_code_cell(
+        "alpha = 0.5",
+        execution_count=7,
+        metadata={"tags": ["parameters"], "editable": True},
+        outputs=[new_output("stream", name="stdout", text="took six hours\n" * 200_000)],
+    ),
+    new_raw_cell("\\section{Raw}", metadata={"raw_mimetype": "text/latex"}),
+)
+
+
+def saved_cells(path: Path) -> list[dict[str, Any]]:
+    return list(json.loads(path.read_text())["cells"])
 
 
 @BOTH
@@ -79,6 +106,68 @@ def test_cells_are_restored_and_what_the_user_changed_since_stays(context: Brows
     assert sources == [LOAD, "a = 1", "b = 3", "c = 1", prompt]
 
 
+def test_a_deleted_cell_comes_back_whole(context: BrowserContext, lab: Lab) -> None:
+    deleting = [("delete_cell", {"id": f"c{at}", "expected": cell["source"]}) for at, cell in enumerate(WHOLE, 1)]
+    story = Story.begin(context, lab, "undo-whole.ipynb", *WHOLE, ask(*deleting))
+    before = saved_cells(lab.root / "undo-whole.ipynb")
+    story.notebook.run(4, wait=False)
+    for place in (2, 2, 1):  # of the prompt, among the code cells
+        story.allow(place, "Delete cell 2")
+    story.ended(1)
+    assert len(story.sources()) == 2
+    story.page.locator(".copilot-undo-button").click()
+    story.notebook.output(2).get_by_role("button", name="Restore").click()
+    expect(story.notebook.output(3)).to_contain_text("Restored: deleted cell")
+    story.notebook.save()
+    assert saved_cells(lab.root / "undo-whole.ipynb")[1:4] == before[1:4]
+
+
+def test_cells_of_a_format_without_ids_are_restored_after_they_were_loaded_again(
+    context: BrowserContext, lab: Lab
+) -> None:
+    name = "undo-old.ipynb"
+    prompt = ask(
+        ("insert_cell", {"source": "new = 1", "type": "code"}),
+        ("insert_cell", {"source": "lost = 1", "type": "code"}),
+    )
+    tagged = new_code_cell("y = 1", metadata={"tags": ["kept"]})
+    write(lab.root / name, LOAD, "x = 1", "mid = 0", tagged, "y = 1", prompt)
+    book = json.loads((lab.root / name).read_text())
+    book["nbformat_minor"] = 4
+    for cell in book["cells"]:
+        del cell["id"]
+    (lab.root / name).write_text(json.dumps(book))
+    story = Story(Notebook.open(context, lab, name))
+    ids = story.page.evaluate(IDS)
+    calls = (
+        ("edit_cell", {"id": ids[1], "expected": "x = 1", "source": "x = 2"}),
+        ("delete_cell", {"id": ids[3], "expected": "y = 1"}),
+    )
+    story.page.evaluate(CHANGE, [5, prompt + ask(*calls).removeprefix("%%copilot\ndemo: ").join(("\n", ""))])
+    story.notebook.run(0)
+    story.notebook.run(5, wait=False)
+    for question in ("Insert", "Insert", "Edit cell 2", "Delete cell 4"):
+        story.allow(5, question)
+    story.ended(4)
+    story.page.evaluate(CHANGE, [6, "mine = 1"])
+    story.notebook.save()
+    story.page.evaluate(CLOSE_ALL)
+    story.notebook.command("docmanager:open", path=lab.path(name))
+    story.notebook.wait_ready()
+    assert not set(ids) & set(story.page.evaluate(IDS))
+    story.notebook.output(4).get_by_role("link", name="cell 2").click()
+    expect(story.notebook.cell(1)).to_have_class(re.compile("copilot-changed"))
+    story.page.locator(".copilot-undo-button").click()
+    output = story.notebook.output(5)
+    expect(output.get_by_text("inserted cell “lost = 1”")).to_be_visible()
+    output.get_by_role("button", name="Restore").click()
+    expect(story.notebook.output(6)).to_contain_text("Skipped: inserted cell “lost = 1” (it is not found any more).")
+    sources = [source for source in story.sources() if not source.startswith("%")]
+    assert sources == ["x = 1", "mid = 0", "y = 1", "y = 1", "mine = 1"]
+    story.notebook.save()
+    assert [cell["metadata"].get("tags") for cell in saved_cells(lab.root / name)[2:5]] == [None, ["kept"], None]
+
+
 @pytest.mark.parametrize("by", ["%undo", "Ctrl-Z"])
 def test_a_deleted_cell_comes_back_once(context: BrowserContext, lab: Lab, by: str) -> None:
     prompt = ask(("delete_cell", {"id": "c1", "expected": "a = 1"}))
@@ -90,7 +179,7 @@ def test_a_deleted_cell_comes_back_once(context: BrowserContext, lab: Lab, by: s
     if by == "%undo":
         undo.click()
         story.notebook.output(2).get_by_role("button", name="Restore").click()
-        expect(story.notebook.output(3)).to_contain_text("Restored: deleted cell.")
+        expect(story.notebook.output(3)).to_contain_text("Restored: deleted cell “a = 1”.")
         story.notebook.run(3)
         expect(story.notebook.output(3)).to_contain_text("There is nothing to restore.")
     else:

@@ -12,10 +12,12 @@ import httpx2
 import pytest
 from copilot_kernel.chat import Chat, SharedAgent
 from copilot_kernel.chat.notebook_gate import NO_TURN
-from copilot_kernel.chat.notebook_tools import introduction, is_here
+from copilot_kernel.chat.notebook_tools import CODE_ENDED, introduction, is_here
+from copilot_kernel.chat.sessions import KERNEL_ENDED
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused
 from copilot_kernel.mcp_config import McpServer
+from copilot_kernel.notebook.live import RunResult
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
 from ..acp.scripted import listening, numbered, offering
@@ -187,6 +189,32 @@ async def test_the_first_prompt_that_is_no_command_says_where_the_agent_is(setti
         ["Two"],
     ]
     assert person.said[0] == ("user", "Two")
+
+
+async def test_the_next_kernel_tells_that_the_agents_code_has_ended_the_one_before(settings: Settings) -> None:
+    notebook, left = FakeNotebook("x = 1"), list[str]()
+
+    async def prompt(script: Any, params: Json) -> None:
+        if params["prompt"][0]["text"] == "Run":
+            await Agent(script).call("run_python", code="os._exit(0)")
+
+    def run(source: str) -> RunResult:
+        left.append(next(Path(settings.state).glob("sessions/*.json")).read_text())
+        return RunResult(1, True, ())
+
+    notebook.run = run
+    info = {"protocolVersion": 1, "agentInfo": INFO, "agentCapabilities": RESUMES}
+    offered = {"session_new": offering("compact"), "session_resume": offering("compact"), "session_close": {}}
+    async with listening(initialize=info, session_prompt=prompt, **offered) as (script, launch):
+        chosen, person = replace(settings, agent=address(launch)), Person()
+        for prompts in (["Run", "Go"], ["/compact", "Go", "Go on"]):
+            async with Chat(chosen, "book.ipynb", live=notebook) as chat:
+                for each in prompts:
+                    await ask(chat, each, person)
+            next(Path(settings.state).glob("sessions/*.json")).write_text(left[0])  # as at the end of a process
+        sent = [params["prompt"] for method, params in script.heard if method == "session/prompt"]
+    told = [str(prompt).count(CODE_ENDED) for prompt in sent]
+    assert (told, person.notices.count(KERNEL_ENDED)) == ([0, 0, 0, 1, 0], 1)
 
 
 @pytest.mark.parametrize("has_variables", [True, False])

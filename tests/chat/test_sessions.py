@@ -129,9 +129,9 @@ async def test_the_session_is_saved_when_it_is_known_for_nobody_else_to_read(ope
             "session": chat.session.id,
             "cells": [],
         }
-        assert json.loads(file.read_text()) == {**told, "used": False}
+        assert json.loads(file.read_text()) == {**told, "used": False, "runs": False}
         await ask(chat, "demo: say one")
-        assert json.loads(file.read_text()) == {**told, "used": True}
+        assert json.loads(file.read_text()) == {**told, "used": True, "runs": False}
     assert list(Path(settings.state).glob("locks/*")) == []
 
 

@@ -104,6 +104,9 @@ def test_hidden_characters_are_shown_as_codes() -> None:
     bad, shown = "a\u202eb\u200b", "a⟨U+202E⟩b⟨U+200B⟩"
     call = command("", 0, title=bad, raw_input={"command": bad}, decision=bad, unasked=Unasked(bad))
     assert written(call) == f"✓ {shown} · {shown} · ⚠ {shown}\n"
+    out = io.StringIO()
+    StreamPrinter(out, io.StringIO(), on_lost=lambda: None).answer(1, f"\x1b[2J{bad}", begins=True)
+    assert out.getvalue() == shown
 
 
 def test_an_edit_and_a_read_name_their_files() -> None:

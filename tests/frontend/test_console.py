@@ -28,6 +28,9 @@ def test_text_is_printed_as_it_comes_the_first_of_it_at_once() -> None:
     assert cell.printed == "a"
     loop.pass_time(INTERVAL)
     assert (cell.kinds, cell.printed) == (["stream", "stream"], "abcdefgh")
+    sheet.put(said(1, *"abcdefgh", "\x1b[2J\u202e"))
+    loop.pass_time(INTERVAL)
+    assert cell.printed == "abcdefgh⟨U+202E⟩"
 
 
 def test_a_tool_call_is_printed_once_when_it_is_over() -> None:

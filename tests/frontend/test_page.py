@@ -277,14 +277,19 @@ def test_a_turn_that_answers_at_once_shows_no_status() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_message_without_end_is_cut_where_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_message_without_end_is_cut_where_it_says_so_and_shows_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copilot_kernel.frontend.slot_items.MAX_CHARS", 100)
-    whole, sheet = shown(said(1, "word " * 50)), Sheet()
-    for end in range(1, 51):
+    monkeypatch.setattr("copilot_kernel.frontend.slot_items.END_CHARS", 20)
+    words = [*["word "] * 49, "\u202eend"]
+    whole, sheet = shown(said(1, *words)), Sheet()
+    for end in range(1, 50):
         sheet.area.put(said(1, *["word "] * end))
         await sheet.area.drawn()
+    sheet.area.put(said(1, *words))
     sheet.area.settle()
-    assert whole.plain == sheet.cell.plain == ["word " * 20 + "\n\n… 150 characters not shown …"]
+    end = "… 129 characters not shown …\n\n word word word ⟨U+202E⟩end"
+    assert whole.plain == sheet.cell.plain == ["word " * 20 + f"\n\n{end}"]
+    assert end in whole.outputs[0]["text/html"]
 
 
 @pytest.mark.anyio

@@ -30,6 +30,8 @@ class FakePage:
     """What the user answers, by the keys of the questions: the next one when one was refused."""
     chooses: str = ""
     """The button that the user chooses in every other question."""
+    outputs: dict[str, list[Message]] = field(default_factory=dict)
+    """Of cells."""
     _seen: int = 0
 
     def send(self, data: Message) -> str:
@@ -90,7 +92,8 @@ class FakePage:
         match op:
             case "read":
                 ids = args.get("ids", list(self.cells))
-                cells = [{"id": id, "type": "code", "source": self.cells[id], "execution_count": None} for id in ids]
+                code = {"type": "code", "execution_count": None}
+                cells = [{**code, "id": id, "source": self.cells[id], "outputs": self.outputs.get(id)} for id in ids]
                 return {"cells": cells, "asking": "cell"}
             case "documents":
                 return {"paths": ["a/beside.txt"]}

@@ -9,7 +9,7 @@ import pytest
 
 from ..jupyter.front_end import FrontEnd, is_status, parent
 from ..limits import LIMIT
-from .playing import BLOCKED, CELL, IN_A_FUNCTION, begin, play, value
+from .playing import BLOCKED, CELL, IN_A_FUNCTION, begin, play, prepare, value
 
 CELLS = {"awaited": CELL, "in a function": IN_A_FUNCTION}
 
@@ -62,6 +62,21 @@ def test_a_run_that_asks_the_agent_is_refused(agent: FrontEnd, cell: str) -> Non
     for code in ("%copilot demo: say Hello", "ask()"):
         ok, outputs = run(agent, code, CELLS[cell])
         assert (ok, outputs[-1]["ename"]) == (False, "UsageError")
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_run_can_neither_end_the_kernel_nor_unload_the_extension(agent: FrontEnd, cell: str) -> None:
+    for code in ("quit", "exit()\nleft = 1", "exit(keep_kernel=True)", "get_ipython().ask_exit()"):
+        ok, outputs = run(agent, code, CELLS[cell])
+        errors = [each["ename"] for each in outputs if each["output_type"] == "error"]
+        assert (code, ok, errors, "cannot end the kernel" in str(outputs)) == (code, False, ["SystemExit"], True)
+    for magic in ("reload_ext", "unload_ext"):
+        ok, outputs = run(agent, f"%{magic} copilot_kernel", CELLS[cell])
+        assert (ok, outputs[-1]["ename"]) == (False, "UsageError")
+    assert agent.run("%reload_ext copilot_kernel").status == "ok"
+    prepare(agent)
+    kept = "get_ipython().ask_exit.__name__, get_ipython().keepkernel_on_exit, 'left' in dir()"
+    assert value(agent, kept) == ("ask_exit", None, False)
 
 
 def test_one_run_at_a_time(agent: FrontEnd) -> None:

@@ -24,7 +24,7 @@ async def script(notebook):
     asked = await notebook.run_python("%copilot hello")
     refused = str(await asyncio.gather(notebook.run_python("await asyncio.sleep(0)"), return_exceptions=True))
     summary = {each.name: each.value for each in await notebook.list_variables("")}["x"]
-    about_asked = [asked.ok, asked.outputs[-1]["ename"]]
+    about_asked = [[each.ok, each.outputs[-1]["ename"]] for each in (asked, await notebook.run_python("exit()"))]
     told = [shown.execution_count, list(shown.outputs), failed.ok, about_asked, refused, summary]
     return [*told, notebook.has_variables]
 '''
@@ -41,6 +41,6 @@ def test_code_runs_on_the_waiting_thread(tmp_path: Path) -> None:
     )
     assert (count, ok, value, has_variables) == (5, False, "20", True)
     assert [output.get("text") or output["data"]["text/plain"] for output in outputs] == ["printed\n", "21"]
-    assert (asked, "cannot be run here" in refused) == ([False, "UsageError"], True)
+    assert (asked, "cannot be run here" in refused) == ([[False, "UsageError"], [False, "SystemExit"]], True)
     assert ("printed\n" in run.stdout, "ZeroDivisionError" in run.stdout) == (True, True)
-    assert (after, results["8"]) == (9, 20)
+    assert (after, results["9"]) == (10, 20)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { bounded, cut, difference, oneLine, visible } from '../../widgets/labextension/static/text.js';
+import { bounded, cut, difference, oneLine, portable, visible } from '../../widgets/labextension/static/text.js';
 
 const applied = (before, { start, end, text }) => before.slice(0, start) + text + before.slice(end);
 
@@ -37,12 +37,23 @@ test('outputs keep texts up to the limit and images that fit', () => {
     'application/pdf': 'JVBE',
     'application/json': { small: 1 },
     'application/vnd.plotly.v1+json': { large: 'x'.repeat(100) },
+    'text/html': `<style>${'x'.repeat(100)}</style><b>read</b>`,
+    'image/svg+xml': `<g href="data:image/png;base64,${'x'.repeat(100)}">`,
   };
   const output = { output_type: 'display_data', data, metadata: { isolated: true } };
   assert.deepEqual(bounded(output, 12), {
     output_type: 'display_data',
     metadata: {},
-    data: { 'text/plain': 'long text', 'image/png': 'a'.repeat(1000), 'image/jpeg': '', 'application/json': { small: 1 } },
+    data: {
+      'text/plain': 'long text',
+      'image/png': 'a'.repeat(1000),
+      'image/jpeg': '',
+      'image/gif': '',
+      'application/json': { small: 1 },
+      'application/vnd.plotly.v1+json': '{"large":"xx\n… 100 more characters',
+      'text/html': '<b>read</b>',
+      'image/svg+xml': '<g href="">',
+    },
   });
   assert.deepEqual(bounded({ output_type: 'stream', name: 'stdout', text: ['abc', 'def'] }, 4), {
     output_type: 'stream',
@@ -57,8 +68,17 @@ test('outputs keep texts up to the limit and images that fit', () => {
   });
 });
 
+test('a cell is handed over without what is too large', () => {
+  const cell = { source: 'x'.repeat(100), metadata: { tags: ['a'] }, outputs: ['x'.repeat(20)], execution_count: 1 };
+  assert.deepEqual(portable(cell, 50), cell);
+  const { outputs, ...rest } = cell;
+  assert.deepEqual(portable({ ...cell, attachments: { a: 1 } }, 20), { ...rest, attachments: { a: 1 }, left_out: ['outputs'] });
+  assert.deepEqual(portable({ ...cell, attachments: { a: 1 } }, 0), { ...rest, left_out: ['outputs', 'attachments'] });
+});
+
 test('nothing hides in what the user decides on', () => {
   assert.equal(visible('ls \u202etxt\u200b\u001b[2K\n\tok'), 'ls ⟨U+202E⟩txt⟨U+200B⟩⟨U+001B⟩[2K\n\tok');
+  assert.equal(visible('\u2028\u3164\ufe00\u{e0041}é大😀'), '⟨U+2028⟩⟨U+3164⟩⟨U+FE00⟩⟨U+E0041⟩é大😀');
   assert.equal(oneLine('  one\n two   three ', 100), 'one two three');
   assert.equal(oneLine('abcdef', 4), 'abc…');
 });

@@ -154,10 +154,35 @@ async def test_an_edit_is_shown_as_a_diff_of_the_cell() -> None:
 
 
 @pytest.mark.parametrize("name", ["edit_cell", "delete_cell", "move_cell"])
+@pytest.mark.parametrize(
+    ("own", "expected", "source", "after"),
+    [
+        ("if x:\r\n    y\r\nz", "if x:\n    y\nz", "if x:\n    y2\nz\nlast", "if x:\r\n    y2\r\nz\r\nlast"),
+        ("x = 1\n", "x = 1", "x = 2", "x = 2\n"),
+        ("y = 2   ", "y = 2", "y = 3", "y = 3   "),
+        ("w = 4\n\n\n", "w = 4\n", "w = 4\nv = 5\n", "w = 4\nv = 5\n\n\n"),
+        ("s = 'a\u00a0b'", "s = 'a b'", "s = 'a b' + c", "s = 'a\u00a0b' + c"),
+        ("s = 'a\u00a0b'", "s = 'a\u00a0b'", "s = 'a b'", "s = 'a b'"),
+    ],
+)
+async def test_a_cell_is_known_by_what_its_source_means_and_keeps_its_own_characters(
+    name: str, own: str, expected: str, source: str, after: str
+) -> None:
+    desk = Desk(own, "print(x)")
+    given = {**CALLS[name], "expected": expected, **({"source": source} if name == "edit_cell" else {})}
+    assert not (await desk.call(name, **given)).startswith("failed")
+    assert desk.notebook.done == [
+        {"edit_cell": ("edit", "c1", after), "delete_cell": ("delete", "c1")}.get(name, ("move", "c1", "c2"))
+    ]
+    if name == "edit_cell":
+        assert desk.gate.asked[0][1].content == (Diff("a.ipynb#c1", own, after),)
+
+
+@pytest.mark.parametrize("name", ["edit_cell", "delete_cell", "move_cell"])
 async def test_a_cell_that_the_agent_knows_otherwise_is_left_alone(name: str) -> None:
     desk = Desk()
     text = await desk.call(name, **{**CALLS[name], "expected": "x = 0"})
-    assert "changed meanwhile" in text
+    assert "changed meanwhile, and nothing was done. In line 1, the cell has 'x = 1' where 'x = 0' was" in text
     assert (desk.gate.asked, desk.notebook.done) == ([], [])
 
 

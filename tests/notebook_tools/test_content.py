@@ -11,6 +11,15 @@ from copilot_kernel.tags import tagged
 
 from .fakes import PNG, raised, stream, value
 
+BARE = "<IPython.core.display.HTML object>"
+BACK = 8 * "\b"
+TABLE = """<style>td { color: red }</style><table class="a">
+  <thead><tr style="b">
+    <th></th>
+    <th>a</th> <th>b &lt; c</th>
+  </tr></thead>
+  <tr><th>0</th><td>1</td><td>2</td></tr>
+</table>"""
 JPEG = "/9j/4AAQSkZJRg=="
 
 
@@ -26,12 +35,32 @@ JPEG = "/9j/4AAQSkZJRg=="
         ({"output_type": "error", "ename": "E", "evalue": ""}, "E"),
         (value(text_plain="42", text_html="<b>42</b>"), "42"),
         (value(text_markdown="*hi*"), "*hi*"),
-        (value(text_html="<b>42</b>"), "display: text/html (9 characters)"),
-        (value(application_json={"a": [1]}), '{"a": [1]}'),
+        (value(text_plain=BARE, text_markdown="*hi*"), "*hi*"),
+        (value(text_plain=BARE, text_latex=r"$\frac12$"), r"$\frac12$"),
+        (value(text_plain=BARE, application_json={"a": 1}), '{\n  "a": 1\n}'),
+        (value(**{"application/vnd.plotly.v1+json": {"a": 1}, "text/html": "<script>x</script>"}), '{\n  "a": 1\n}'),
+        (value(text_plain=BARE, text_html=TABLE), "\ta\tb < c\n0\t1\t2"),
+        (value(text_html="<HEAD><title>x</title></HEAD><p>One<br>two</p>\n<pre>a\n  b</pre>"), "One\ntwo\na\n  b"),
+        (value(text_plain=BARE, text_html="<iframe src=x></iframe>"), BARE),
+        (value(text_plain="<xarray>\n1", text_html="<b>no</b>"), "<xarray>\n1"),
+        (value(text_plain=BARE, text_html="1 < 2<b>x</b><path d='\n… 9 more characters"), "1 < 2x"),
+        (value(text_html="<iframe>", application_pdf="JVBE"), "text/html, application/pdf"),
+        (
+            value(
+                **{
+                    "text/plain": BARE,
+                    "image/svg+xml": "<?xml?><svg><style>a</style><text>A</text><text>B</text></svg>",
+                }
+            ),
+            "image (image/svg+xml, not sent): A\nB",
+        ),
+        (value(**{"text/plain": BARE, "image/svg+xml": "<svg/>"}), f"image (image/svg+xml, not sent): {BARE}"),
+        (value(image_gif="", text_plain=BARE), f"image (image/gif, not sent): {BARE}"),
+        (stream("".join(f"{BACK}{number:3d} / 20" for number in range(20))), " 19 / 20"),
         (value(image_jpeg=JPEG), "image (image/jpeg)"),
         (value(image_png="no base64!", text_plain="x"), "image (image/png, which cannot be read): x"),
-        (value(image_png="A" * (MAX_IMAGE_CHARS + 1)), "image (image/png, too large to be sent)"),
-        (value(image_png="", text_plain="<Figure>"), "image (image/png, too large to be sent): <Figure>"),
+        (value(image_png="A" * (MAX_IMAGE_CHARS + 1)), "image (image/png, not sent)"),
+        (value(image_png="", text_plain="<Figure>"), "image (image/png, not sent): <Figure>"),
         (value(), ""),
         ({"output_type": "strange", "data": 1}, ""),
         ({}, ""),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from copilot_kernel.acp.messages import Diff, Location, ResourceLink, TerminalContent, TextBlock
-from copilot_kernel.conversation.model import Message, Notice, ToolCall
+from copilot_kernel.acp.messages import Diff, Location, PlanEntry, ResourceLink, TerminalContent, TextBlock
+from copilot_kernel.conversation.model import Message, Notice, Plan, ToolCall
 from copilot_kernel.conversation.text import GrowingText
 from copilot_kernel.errors import AgentExited
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.failure import render_failure
+from copilot_kernel.rendering.markdown import to_html
 from copilot_kernel.rendering.output import ansi_text
 from copilot_kernel.rendering.plain import visible_text
 from copilot_kernel.rendering.report import Report, render_lines, render_report
@@ -41,6 +42,13 @@ ENTRIES = {
     "link": call(content=(ResourceLink(f"file:///{BAD}", BAD),)),
     "notice about a call": Notice(1, 1, "warning", f"Completed what was rejected: {BAD}", about="refused t"),
     "raw notice": Notice(1, 1, "info", "note", raw={"x": BAD}),
+    "notice": Notice(1, 1, "info", BAD),
+    "description of a notice": Notice(1, 1, "info", "note", BAD),
+    "step of a plan": Plan(1, 1, (PlanEntry(BAD),)),
+    "description of a plan": Plan(1, 1, (), BAD),
+    "answer": Message(1, 1, "agent", GrowingText(f"A *{BAD}*.")),
+    "thought": Message(1, 1, "thought", GrowingText(BAD)),
+    "code in an answer": Message(1, 1, "agent", GrowingText(f"Use `{BAD} = 1`.\n\n```python\n{BAD} = 1\n```")),
 }
 
 
@@ -54,23 +62,16 @@ def test_what_hides_is_shown_as_a_code(entry):
     assert problems(bundle["text/html"]) == []
 
 
-def test_code_in_a_message_is_no_prose():
-    for code in (f"```python\n{BAD} = 1\n```", f"Use `{BAD} = 1`."):
-        html = render(Message(1, 1, "agent", GrowingText(code)))["text/html"]
-        assert f"{SHOWN} = 1" in text_of(html)
-        assert problems(html) == []
-
-
-@pytest.mark.parametrize("prose", ["\u200f\u0645\u0631\u062d\u0628\u0627 \u2067abc\u2069", "\u0645\u06cc\u200c\u062e"])
-def test_prose_stays_as_it_is(prose):
-    for entry in (Message(1, 1, "agent", GrowingText(prose)), Notice(1, 1, "info", prose)):
-        assert prose in text_of(render(entry)["text/html"])
+def test_entities_hide_nothing():
+    html = to_html("a&#x202e;b [x](https://ok.example 'a&#x202e;b') $x&#x202e;$")
+    assert (html.count("⟨U+202E⟩"), "\u202e" in html) == (2, False)
 
 
 ORDINARY = {
     "emoji with a presentation selector": "❤\ufe0f\u200d🔥",
     "Persian": "می\u200cخواهم",
     "French colon": "réponse\u00a0: non\u202f!",
+    "thousands": "10\u2009000\u2007%",
     "private use": "\ue0b0\U000f0001",
 }
 DECEPTIVE = {
@@ -84,9 +85,10 @@ DECEPTIVE = {
 @pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
 def test_code_changes_and_output_keep_the_characters_of_every_language(text):
     answer = render(Message(1, 1, "agent", GrowingText(f"```text\n{text}\n```")))
+    prose = render(Message(1, 1, "agent", GrowingText(text)))
     change = render(call(content=(Diff("/p/x", "old", text),)))
     output = render(call(content=(TextBlock(text),)))
-    for bundle in (answer, change, output):
+    for bundle in (answer, prose, change, output):
         assert text in text_of(bundle["text/html"])
         assert text in bundle["text/plain"]
 

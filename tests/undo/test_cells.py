@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from copilot_kernel.notebook.live import ChangedMeanwhile, NotebookCell, NotebookState
-from copilot_kernel.undo.cells import CHANGED_SINCE, NO_PAGE, CellLog, CellPlan, plan_cells, restore_cells
+from copilot_kernel.undo.cells import (
+    CHANGED_SINCE,
+    NO_PAGE,
+    NOT_FOUND,
+    CellLog,
+    CellPlan,
+    plan_cells,
+    restore_cells,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +27,8 @@ class Book:
 
     def __init__(self, *sources: str, saved: bool = False) -> None:
         self.cells = [NotebookCell(f"c{at}", "code", source) for at, source in enumerate(sources)]
-        self.saved, self._made = saved, 0
+        self.saved, self._made, self.loads = saved, 0, 0
+        self.back, self.missing = [], ()
 
     @property
     def sources(self) -> list[str]:
@@ -33,11 +43,18 @@ class Book:
         self.cells.insert(at, NotebookCell(f"n{self._made}", type, source))
         return f"n{self._made}"
 
-    async def bring_back(self, id, source, type, after):
-        if any(cell.id == id for cell in self.cells):
+    async def bring_back(self, cell, after):
+        if any(each.id == cell["id"] for each in self.cells):
             raise ChangedMeanwhile("there again")
         at = 0 if after is None else len(self.cells) if not after else self._at(after) + 1
-        self.cells.insert(at, NotebookCell(id, type, source))
+        self.cells.insert(at, NotebookCell(cell["id"], cell["cell_type"], cell["source"]))
+        self.back.append(cell)
+        return self.missing
+
+    def load(self):
+        """A notebook of a format without ids gives its cells new ones."""
+        self.loads += 1
+        self.cells = [replace(cell, id=f"l{self.loads}-{at}") for at, cell in enumerate(self.cells)]
 
     async def edit(self, id, expected, source):
         self.cells[self._checked(id, expected)] = NotebookCell(id, "code", source)
@@ -60,6 +77,7 @@ async def act(book: Book, log: CellLog, what: str, at: int, source: str) -> None
     if what == "insert" or not book.cells:
         id = await book.insert(source, "code", book.cells[at % len(book.cells)].id if book.cells else None)
         log.inserted(id, "code", source)
+        log.left = tuple(book.cells)
         return
     at %= len(book.cells)
     cell = book.cells[at]
@@ -68,22 +86,27 @@ async def act(book: Book, log: CellLog, what: str, at: int, source: str) -> None
         log.edited(cell.id, cell.source, source)
     else:
         await book.delete(cell.id, cell.source)
-        log.deleted(cell, book.cells[at - 1].id if at else None)
+        log.deleted(cell, book.cells[at - 1].id if at else None, {"metadata": {"was": cell.source}})
+    log.left = tuple(book.cells)
 
 
 acts = st.tuples(st.sampled_from(["insert", "edit", "delete"]), st.integers(0, 5), st.sampled_from(["x", "y", "a"]))
 
 
-@given(done=st.lists(acts, max_size=8))
-async def test_what_the_agent_did_is_undone_whatever_it_did(done):
+@given(done=st.lists(acts, max_size=8), is_loaded=st.booleans())
+async def test_what_the_agent_did_is_undone_whatever_it_did_also_where_cells_have_no_ids(done, is_loaded):
     book, log = Book("a", "b", "c"), CellLog()
     for what, at, source in done:
         await act(book, log, what, at, source)
-    plan = await plan_cells(book, log.changes)
+    if is_loaded:
+        book.load()
+    plan = await plan_cells(book, log)
     assert plan.skipped == ()
-    assert (await restore_cells(book, plan))[1] == []
+    assert (await restore_cells(book, log, plan))[1] == []
     assert sorted(book.sources) == ["a", "b", "c"]
-    assert await plan_cells(book, log.changes) == CellPlan()
+    if is_loaded:
+        book.load()
+    assert (await plan_cells(book, log)).possible == ()
 
 
 async def test_deleted_cells_come_back_in_their_places():
@@ -92,17 +115,38 @@ async def test_deleted_cells_come_back_in_their_places():
         numbers = random.Random(seed)
         for _ in range(3):
             await act(book, log, "delete", numbers.randrange(4), "")
-        await restore_cells(book, await plan_cells(book, log.changes))
+        await restore_cells(book, log, await plan_cells(book, log))
         assert book.sources == ["a", "b", "c", "d"]
 
 
-async def test_a_deleted_cell_comes_back_once():
+async def test_a_deleted_cell_comes_back_whole_and_once():
     book, log = Book("a", "b"), CellLog()
+    await act(book, log, "edit", 1, "c")
     await act(book, log, "delete", 1, "")
-    plan = await plan_cells(book, log.changes)
-    assert await restore_cells(book, plan) == (["deleted cell"], [])
-    assert await restore_cells(book, plan) == ([], [("deleted cell", CHANGED_SINCE)])  # the button of another %undo
-    assert (await plan_cells(book, log.changes), book.sources) == (CellPlan(), ["a", "b"])
+    plan, name = await plan_cells(book, log), "deleted cell “b”"
+    book.missing = ("outputs", "attachments")
+    assert await restore_cells(book, log, plan) == (
+        [f"{name} without its outputs and attachments, too large to be kept"],
+        [],
+    )
+    assert book.back == [{"cell_type": "code", "metadata": {"was": "c"}, "id": "c1", "source": "b"}]
+    assert await restore_cells(book, log, plan) == ([], [(name, CHANGED_SINCE)])  # the button of another %undo
+    assert (await plan_cells(book, log), book.sources) == (CellPlan(), ["a", "b"])
+    book.load()
+    assert await plan_cells(book, log) == CellPlan()
+
+
+async def test_what_is_not_found_is_named():
+    book, log = Book("a", "b", "c"), CellLog()
+    for what, at, source in (("insert", 0, "new\nline"), ("edit", 2, "edited"), ("edit", 3, "twice")):
+        await act(book, log, what, at, source)
+    log.left = tuple(book.cells)
+    del book.cells[1:3]
+    book.load()
+    book.cells.append(replace(book.cells[1], id="copy"))
+    names = ("inserted cell “new\nline”", "edited cell “edited”", "edited cell “twice”")
+    assert await plan_cells(book, log) == CellPlan(skipped=tuple((name, NOT_FOUND) for name in names))
+    assert (await plan_cells(book, CellLog())) == CellPlan()
 
 
 async def test_a_deleted_cell_that_the_user_has_brought_back_is_not_touched():
@@ -110,9 +154,9 @@ async def test_a_deleted_cell_that_the_user_has_brought_back_is_not_touched():
     cell = book.cells[1]
     await act(book, log, "delete", 1, "")
     book.cells.insert(0, cell)
-    assert await plan_cells(book, log.changes) == CellPlan()
+    assert await plan_cells(book, log) == CellPlan()
     book.cells[0] = NotebookCell(cell.id, "code", "the user's")
-    assert await plan_cells(book, log.changes) == CellPlan(skipped=(("cell 1", CHANGED_SINCE),))
+    assert await plan_cells(book, log) == CellPlan(skipped=(("cell 1", CHANGED_SINCE),))
 
 
 async def test_a_cell_that_the_user_has_changed_since_is_skipped_and_named():
@@ -120,10 +164,10 @@ async def test_a_cell_that_the_user_has_changed_since_is_skipped_and_named():
     for at in (0, 1):
         await act(book, log, "edit", at, "agent's")
     await book.edit("c1", "agent's", "user's")
-    plan = await plan_cells(book, log.changes)
+    plan = await plan_cells(book, log)
     assert ([name for name, _ in plan.possible], plan.skipped) == (["cell 1"], (("cell 2", CHANGED_SINCE),))
     await book.edit("c0", "agent's", "user's, too")
-    assert await restore_cells(book, plan) == ([], [("cell 1", CHANGED_SINCE)])
+    assert await restore_cells(book, log, plan) == ([], [("cell 1", CHANGED_SINCE)])
     assert book.sources == ["user's, too", "user's", "c"]
 
 
@@ -131,4 +175,4 @@ async def test_a_cell_that_the_user_has_changed_since_is_skipped_and_named():
 async def test_without_a_page_nothing_is_restored(book):
     log = CellLog()
     log.edited("c0", "b", "a")
-    assert (await plan_cells(book, log.changes)).skipped == (("1 cell", NO_PAGE),)
+    assert (await plan_cells(book, log)).skipped == (("1 cell", NO_PAGE),)

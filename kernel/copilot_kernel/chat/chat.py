@@ -111,7 +111,9 @@ class Chat:
             lambda: self.agent.sandbox,
         )
         outlived = bool(shared) or "://" in settings.agent or settings.agent_sharing != "off"
-        self._tools = NotebookTools(live, settings, self._state, self._permissions, outlived=outlived)
+        self._tools = NotebookTools(
+            live, settings, self._state, self._permissions, lambda count: self.store.note_runs(count), outlived=outlived
+        )
         self._sandbox_note = SandboxNote()
         handlers = ClientHandlers(
             self._update,

@@ -40,14 +40,20 @@ _TOOLS = tools_for(has_kernel=True)
 class NotebookGate:
     """A `Gate` for one conversation. `is_listed`: the agent has asked our server for its tools.
 
-    `sees` is what the agent can read: a notice names it before the first read of a session.
+    `sees` is what the agent can read: a notice names it before the first read of a session. `note_runs` is told how
+    many pieces of code run.
     """
 
     def __init__(
-        self, state: ConversationState, permissions: Permissions, is_listed: Callable[[], bool], sees: str
+        self,
+        state: ConversationState,
+        permissions: Permissions,
+        is_listed: Callable[[], bool],
+        sees: str,
+        note_runs: Callable[[int], None],
     ) -> None:
         self._state, self._permissions, self._is_listed, self._sees = state, permissions, is_listed, sees
-        self._numbers = count(1)
+        self._numbers, self._runs, self._note_runs = count(1), set[str](), note_runs
         self._has_announced_reads = False
         self._merged = MergedCalls(state)
         permissions.asks_itself = self._asks_itself
@@ -88,10 +94,14 @@ class NotebookGate:
         if not await self._permissions.ask_for_us(update, by_rule=True, place=place) or stop is None or stop.pressed:
             return Decision(False, NOT_DONE.format(self._decision_text(key)).strip())
         self._state.update(ToolCallUpdate(key, status="in_progress"))
+        self._runs.update([key] if proposal.runs else ())
+        self._note_runs(len(self._runs))
         return Decision(True, key=key)
 
     def finished(self, decision: Decision, *, ok: bool) -> None:
         """Show it in the call that was asked about."""
+        self._runs.discard(decision.key)
+        self._note_runs(len(self._runs))
         if decision.key:
             self._state.update(ToolCallUpdate(decision.key, status="completed" if ok else "failed"))
 

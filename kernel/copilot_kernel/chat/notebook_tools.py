@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +46,7 @@ _CODE = (
     "list_variables and inspect_variable show the user's live variables; insert_cell with `run` adds code to keep and "
     "shows its figures; run_python is for a quick look. "
 )
+KERNEL_ENDED = "The code that the agent ran last has ended the kernel, unless it was restarted: all variables are lost."
 _ASKS = "The user is asked before anything is changed or run; do not ask in words as well."
 
 
@@ -60,7 +61,10 @@ class _Offer:
 
 
 class NotebookTools:
-    """Without a `notebook`, nothing is served. `outlived`: the agent may live on when the chat ends."""
+    """Without a `notebook`, nothing is served. `outlived`: the agent may live on when the chat ends.
+
+    `note_runs` is told how many pieces of the agent's code run.
+    """
 
     def __init__(
         self,
@@ -68,6 +72,7 @@ class NotebookTools:
         settings: Settings,
         state: ConversationState,
         permissions: Permissions,
+        note_runs: Callable[[int], None],
         *,
         outlived: bool,
     ) -> None:
@@ -75,11 +80,11 @@ class NotebookTools:
         self._settings, self._state, self._outlived = settings, state, outlived
         self._server = NotebookServer()
         sees = "variables and cells" if notebook is not None and notebook.has_variables else "cells"
-        self._gate = NotebookGate(state, permissions, self._is_listed, sees)
+        self._gate = NotebookGate(state, permissions, self._is_listed, sees, note_runs)
         # That of the open session, with its id, and that of a session that is being opened.
         self._current: tuple[str, _Offer] | None = None
         self._pending: _Offer | None = None
-        self._introduced = ""
+        self._introduced = self._kernel_before = ""
         self._notified: set[str] = set()
 
     @property
@@ -111,8 +116,12 @@ class NotebookTools:
         """Of loopback, where the agent must reach us."""
         return () if self._notebook is None else (await self._server.listen(),)
 
-    def adopt(self, session_id: str) -> None:
-        """The session is open: the one before has no use for its token any more."""
+    def adopt(self, session_id: str, *, code_ended_kernel: bool = False) -> None:
+        """The session is open: the one before has no use for its token any more.
+
+        `code_ended_kernel`: what its agent ran last, in a kernel before this one.
+        """
+        self._kernel_before = f" {KERNEL_ENDED}" if code_ended_kernel else ""
         if self._pending is None:
             return
         if self._current is not None:
@@ -127,7 +136,7 @@ class NotebookTools:
         if has_slash(blocks):
             return ()
         self._introduced = self._current[0]
-        return (TextBlock(introduction(has_variables=self._notebook.has_variables)),)
+        return (TextBlock(introduction(has_variables=self._notebook.has_variables) + self._kernel_before),)
 
     async def close(self) -> None:
         """End the server, and every call."""

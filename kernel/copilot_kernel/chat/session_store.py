@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SavedSession:
-    """A session that may be resumed. `used`: a prompt was sent to it.
+    """A session that may be resumed. `used`: a prompt was sent to it; `runs`: code of its agent's is running.
 
     `cells`: see `marks_of`, of the cells that prompts came from; None if an earlier version did not note them.
     """
@@ -42,6 +42,7 @@ class SavedSession:
     id: str
     used: bool = False
     cells: tuple[str, ...] | None = ()
+    runs: bool = False
 
     def is_of(self, state: NotebookState) -> bool:
         """Whether a cell that a prompt came from is in the notebook."""
@@ -51,7 +52,7 @@ class SavedSession:
         """The session, after the cell that asks, or one that is not known, has sent a prompt."""
         asking = tuple(cell for cell in state.cells if state.asking in ("", cell.id))
         cells = dict.fromkeys((*(self.cells or ()), *sorted(marks_of(replace(state, cells=asking)))))
-        return replace(self, used=True, cells=tuple(cells)[-MAX_MARKS:])
+        return replace(self, used=True, runs=False, cells=tuple(cells)[-MAX_MARKS:])
 
 
 def marks_of(state: NotebookState) -> set[str]:
@@ -88,7 +89,11 @@ class SessionStore:
         saved = _read(self._file)
         id, cells = saved.get("session"), saved.get("cells")
         marks = tuple(map(str, cells)) if isinstance(cells, list) else None
-        return SavedSession(id, saved.get("used") is True, marks) if isinstance(id, str) and id else None
+        return (
+            SavedSession(id, saved.get("used") is True, marks, saved.get("runs") is True)
+            if isinstance(id, str) and id
+            else None
+        )
 
     def _adopt_earlier(self, file: Path) -> None:
         """Earlier versions took the current folder of the process for the project, and noted no cells."""
@@ -108,13 +113,18 @@ class SessionStore:
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             place = {"notebook": self._notebook, "agent": self._agent, "cwd": self._cwd}
-            values = {**place, "session": session.id, "used": session.used, "cells": session.cells}
-            replace_file(self._file, json.dumps(values), 0o600, sync=False)
+            values = {"session": session.id, "used": session.used, "cells": session.cells, "runs": session.runs}
+            replace_file(self._file, json.dumps(place | values), 0o600, sync=False)
             self.is_saved = True
         except OSError as error:
             if self.is_saved:
                 _log.warning("the session cannot be saved in %s: %s", self._file, error)
             self.is_saved = False
+
+    def note_runs(self, count: int) -> None:
+        """So many pieces of the agent's code run: if the process ends meanwhile, a later one knows."""
+        if self.session and self.session.runs != bool(count):
+            self.write(replace(self.session, runs=bool(count)))
 
     def follow(self, before: SessionStore) -> None:
         """Resume what an earlier chat of this process would have resumed, if that was of the same agent and folder."""

@@ -31,7 +31,7 @@ from ..errors import (
 from ..notebook.live import NotebookSource, NotebookState
 from ..rendering.plain import visible_line
 from .agent import Agent, Retry
-from .notebook_tools import NotebookTools
+from .notebook_tools import KERNEL_ENDED, NotebookTools
 from .session_store import SavedSession, SessionLocks, SessionStore
 from .state import ConversationState
 
@@ -269,6 +269,8 @@ class SessionManager:
         saved = self._store.read()
         if saved is None:
             return None
+        if saved.runs:
+            self._state.notify("warning", KERNEL_ENDED)
         try:
             if self._notebook and not self._store.session and not saved.is_of(await self._snapshot()):
                 raise _NotResumable(OTHER_NOTEBOOK.format(saved.id))
@@ -358,7 +360,7 @@ class SessionManager:
     def _adopt(self, session: Session, saved: SavedSession, *, draws: bool = True) -> None:
         """Make it the current one, and take in what came early, in its order; without `draws`, not what was said."""
         early = self._end_opening()
-        self._tools.adopt(session.id)
+        self._tools.adopt(session.id, code_ended_kernel=saved.runs)
         if self._last and self._last.id != session.id:
             self._on_new_conversation()
         self._session = self._last = session

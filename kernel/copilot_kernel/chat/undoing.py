@@ -21,7 +21,7 @@ from ..conversation.model import ToolCall
 from ..errors import UsageError
 from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line
-from ..undo.cells import CellChange
+from ..undo.cells import CellLog
 from ..undo.history import LOST, Outcome, Plan, TurnFiles, UndoHistory
 from ..undo.listing import ListedChange, listed
 from ..undo.record import ChangedFile
@@ -60,7 +60,11 @@ class Undo:
     def key(self, number: int) -> str:
         """Names a turn, also beside those of other conversations; empty if it is not known to have changed anything."""
         turn = self._history.turns.get(number) if self._history is not None else None
-        return f"{number}-{self._mark}" if turn is not None and (turn.files or turn.cells or LOST in turn.notes) else ""
+        return (
+            f"{number}-{self._mark}"
+            if turn is not None and (turn.files or turn.cells.changes or LOST in turn.notes)
+            else ""
+        )
 
     def number(self, key: str) -> int:
         """Of the turn that `key` names, or a plain number. Raises UsageError if it is not recorded."""
@@ -108,11 +112,11 @@ class Undo:
         if self._history is not None:
             self._history.observe(call)
 
-    def add_cells(self, number: int, cells: Sequence[CellChange]) -> None:
+    def add_cells(self, number: int, cells: CellLog) -> None:
         """A turn that was recorded has changed `cells`, too."""
-        if self._history is not None and cells:
+        if self._history is not None and cells.changes:
             turn = self._history.turns.get(number, TurnFiles(number))
-            self._history.turns[number] = replace(turn, cells=tuple(cells))
+            self._history.turns[number] = replace(turn, cells=cells)
 
     def leave_out(self, notebook: Sequence[str]) -> None:
         """See `UndoHistory.leave_out`."""

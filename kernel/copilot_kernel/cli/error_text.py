@@ -6,7 +6,7 @@ import shlex
 
 from ..acp.messages import AuthMethod
 from ..errors import AuthRequired, CopilotError
-from ..rendering.plain import clean, one_line
+from ..rendering.plain import one_line, prose
 from ..rendering.report import Wording
 
 FAILED, MISUSED, CANCELLED = 1, 2, 130
@@ -15,14 +15,14 @@ WORDING = Wording("try again")
 
 def error_text(error: CopilotError) -> str:
     """What happened, and below it what to do next."""
-    return clean("\n".join(filter(None, [f"copilot-kernel: {error}", next_steps(error)])))
+    return prose("\n".join(filter(None, [f"copilot-kernel: {error}", next_steps(error)])))
 
 
 def next_steps(error: CopilotError) -> str:
     """The error's hint; for a sign-in, the agent's own ways to do it."""
     methods = [*map(_method, error.methods)] if isinstance(error, AuthRequired) else []
     heading = "Sign in, then try again:" if methods else ""
-    return clean("\n".join(filter(None, [WORDING.adapt(error.hint), heading, *methods])))
+    return prose("\n".join(filter(None, [WORDING.adapt(error.hint), heading, *methods])))
 
 
 def _method(method: AuthMethod) -> str:

@@ -13,7 +13,7 @@ from typing import TextIO
 import anyio
 
 from ..rendering.blocks import KIB, Blocks
-from ..rendering.plain import clean
+from ..rendering.plain import prose
 from . import rich_markdown
 from .status_line import DIM, PLAIN, REDRAW_SECONDS, StatusLine, takes_escapes
 
@@ -38,7 +38,7 @@ class LineStream:
 
     def write(self, text: str, look: str = "") -> None:
         """Write `text` at once."""
-        if text := clean(text):
+        if text := prose(text):
             self._put(text, f"{look}{text}{PLAIN}" if look else text)
 
     def message(self, text: str, begins: bool) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..rendering.plain import clean, visible_text
+from ..rendering.plain import prose
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -55,7 +55,7 @@ def _markdown_class() -> Callable[[str], Any]:
 
         def __init__(self, source: str) -> None:
             super().__init__("", code_theme=_CODE_THEME, hyperlinks=False)
-            self.parsed = list(_exposed(parser.parse(clean(source))))
+            self.parsed = list(_exposed(parser.parse(prose(source))))
 
     return SafeMarkdown
 
@@ -63,8 +63,8 @@ def _markdown_class() -> Callable[[str], Any]:
 def _exposed(tokens: Sequence[Token]) -> Iterator[Token]:
     """The tokens with nothing hidden in them; entities have been decoded."""
     for token in tokens:
-        token.content = _shown(token.content)
-        token.attrs = {name: _shown(value) if isinstance(value, str) else value for name, value in token.attrs.items()}
+        token.content = prose(token.content)
+        token.attrs = {name: prose(value) if isinstance(value, str) else value for name, value in token.attrs.items()}
         token.children = list(_inline(list(_exposed(token.children or []))))
         yield token
 
@@ -81,7 +81,3 @@ def _inline(tokens: list[Token]) -> Iterator[Token]:
             yield Token("text", "", 0, content=f"[image: {token.content or 'no description'}] ({token.attrs['src']})")
         elif not (is_address and token.type in ("link_open", "link_close")):
             yield token
-
-
-def _shown(text: str) -> str:
-    return visible_text(clean(text), gaps=False)

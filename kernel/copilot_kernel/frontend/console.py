@@ -11,6 +11,7 @@ from typing import Any, assert_never
 
 from ..conversation.model import FINAL, Attachment, Entry, Message, Notice, Plan, ToolCall
 from ..rendering.entry import render
+from ..rendering.plain import prose
 from .cell import Bundle, Cell
 from .slots import OpenQuestion
 
@@ -80,7 +81,7 @@ class Console:
         if self._text:
             self._rest = self._loop.time() + INTERVAL
             self._line_ended = self._text.endswith("\n")
-            self._cell.stream(self._text)
+            self._cell.stream(prose(self._text))
             self._text = ""
 
     def _end_line(self) -> None:

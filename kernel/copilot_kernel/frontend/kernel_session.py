@@ -238,7 +238,7 @@ class KernelSession:
         number = chat.conversation.turn
         if notebook is not None:
             chat.undo.leave_out(notebook.paths)
-            chat.undo.add_cells(number, notebook.log.changes)
+            chat.undo.add_cells(number, notebook.log)
         return chat.undo.key(number)
 
     def report_notices(self, cell: Cell) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ from ..notebook.live import (
     NotebookError,
     NotebookState,
     OpenDocuments,
+    Output,
     RunResult,
     VariableSummary,
 )
@@ -98,9 +100,10 @@ class NotebookCells:
         self._touched[id] = None
         return id
 
-    async def bring_back(self, id: str, source: str, type: CellType, after: str | None) -> None:
+    async def bring_back(self, cell: Mapping[str, Any], after: str | None) -> Sequence[str]:
         """See `LiveNotebook`."""
-        await self._call("insert", id=id, source=source, type=type, after=after)
+        reply = await self._call("insert", deleted=cell, after=after)
+        return tuple(map(str, reply.get("left_out") or ()))
 
     async def edit(self, id: str, expected: str, source: str) -> None:
         """See `LiveNotebook`."""
@@ -111,9 +114,9 @@ class NotebookCells:
     async def delete(self, id: str, expected: str) -> None:
         """See `LiveNotebook`."""
         cells = (await self.read(None, outputs=False)).cells
-        await self._call("delete", id=id, expected=expected)
+        reply = await self._call("delete", id=id, expected=expected)
         at = next((at for at, cell in enumerate(cells) if cell.id == id), 0)
-        self.log.deleted(cells[at], cells[at - 1].id if at else None)
+        self.log.deleted(cells[at], cells[at - 1].id if at else None, reply.get("cell") or {})
         self._touched.pop(id, None)
         if self._below == id:
             self._below = self._asking
@@ -200,9 +203,22 @@ def _cell(cell: Any) -> NotebookCell:
         type=kind,
         source=str(cell["source"]),
         execution_count=cell.get("execution_count"),
-        outputs=tuple(cell.get("outputs") or ()),
+        outputs=tuple(map(as_it_is_now, cell.get("outputs") or ())),
         running=bool(cell.get("running")),
     )
+
+
+def as_it_is_now(output: Output) -> Output:
+    """A progress bar of widgets with its texts of now: as of `tqdm.notebook`, its plain text says how it began."""
+    match output:
+        case {"data": {"application/vnd.jupyter.widget-view+json": {"model_id": str(model)}}}:
+            widgets = getattr(sys.modules.get("ipywidgets.widgets.widget"), "_instances", {})
+            values = getattr(widgets.get(model), "_trait_values", {})  # no code of the user's runs
+            parts = [child._trait_values for child in values.get("children", ())]
+            if any(part["_model_name"].endswith("ProgressModel") for part in parts):
+                texts = "".join(part["value"] for part in parts if part["_model_name"] == "HTMLModel")
+                return {**output, "data": {"text/html": texts}}
+    return output
 
 
 def _selected(state: NotebookState, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:

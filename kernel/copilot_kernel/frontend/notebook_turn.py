@@ -77,10 +77,10 @@ class CurrentNotebook:
     async def touched_cells(self) -> list[tuple[str, str]]:
         """Id and name of each cell that the agent has changed or run, in the order of the notebook."""
         notebook = self._notebook
-        if notebook is None or not notebook.touched:
+        if notebook is None or not (notebook.touched or notebook.log.changes):
             return []
         with suppress(NotebookError):
-            cells = (await notebook.read(None, outputs=False)).cells
+            cells = notebook.log.left = (await notebook.read(None, outputs=False)).cells
             return [(cell.id, f"cell {at}") for at, cell in enumerate(cells, 1) if cell.id in notebook.touched]
         return []
 

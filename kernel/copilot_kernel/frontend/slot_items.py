@@ -16,24 +16,26 @@ from ..conversation.model import Entry
 from ..conversation.text import GrowingText
 from ..rendering.blocks import PieceHtml, StreamedHtml
 from ..rendering.entry import render, render_group, render_text
-from ..rendering.markup import Bundle, muted
+from ..rendering.markup import Bundle, escape, pre
+from ..rendering.plain import prose
 from ..rendering.status import render_status
 
 UNDRAWN = "(This output could not be drawn; see the kernel's log.)"
 MAX_CHARS = 10 * 1024 * 1024
-"""Of one message, shown."""
+"""Of one message, shown, besides its end."""
+END_CHARS = 4000
 
 _log = logging.getLogger(__name__)
 
 
 class Piece:
-    """Markdown that no longer grows: piece `number` of a message, at the end of which `left_out` characters are not
-    shown. `known` holds the HTML of its units, as far as they were rendered before.
+    """Markdown that no longer grows: piece `number` of a message. `known` holds the HTML of its units, as far as they
+    were rendered before. `ending` is the end of a message of which not all is shown, and says so.
     """
 
-    def __init__(self, source: str, number: int = 0, known: Mapping[str, str] | None = None, left_out: int = 0) -> None:
+    def __init__(self, source: str, number: int = 0, known: Mapping[str, str] | None = None, ending: str = "") -> None:
         self.source, self.number = source, number
-        self._html, self._left_out = PieceHtml(source, number, known), left_out
+        self._html, self._ending = PieceHtml(source, number, known), ending
 
     def prepare(self) -> bool:
         """Do a little more of the work; False: `bundle` is ready."""
@@ -42,7 +44,7 @@ class Piece:
     @cached_property
     def bundle(self) -> Bundle:
         """Complete."""
-        return _ended(render_text("agent", self.source, self._html.html()), self._left_out)
+        return _ended(render_text("agent", self.source, self._html.html()), self._ending)
 
     def _complete(self) -> bool:
         """False: it was, so that nothing was to be done."""
@@ -55,8 +57,8 @@ class Stream:
 
     def __init__(self) -> None:
         self._html = StreamedHtml()
-        self._read = self._taken = self._left_out = 0
-        self._unread = ""
+        self._read = self._taken = 0
+        self._unread = self._ending = ""
         self.is_blank = True
         """There is nothing to see yet."""
 
@@ -74,7 +76,9 @@ class Stream:
         """Read on in `text`, `limit` characters at most; the pieces that are finished by it."""
         new = "".join(part[:MAX_CHARS] for part in text.parts(self._read))
         new = (self._unread + new if self._unread else new)[: MAX_CHARS - self._taken]
-        self._read, self._left_out = len(text), max(len(text) - MAX_CHARS, 0)
+        self._read, end = len(text), "".join(text.parts(max(len(text) - END_CHARS, MAX_CHARS)))
+        left_out = len(text) - MAX_CHARS - len(end)
+        self._ending = f"… {left_out:,} characters not shown …\n\n{end}" if left_out > 0 else end
         new, self._unread = new[:limit], new[limit:]
         self._taken += len(new)
         first = self.number
@@ -91,12 +95,12 @@ class Stream:
     @property
     def bundle(self) -> Bundle:
         """As far as it has come."""
-        return _ended(render_text("agent", self._html.source(), self._html.html()), self._left_out)
+        return _ended(render_text("agent", self._html.source(), self._html.html()), self._ending)
 
     @property
     def last(self) -> Piece:
         """The end of the message, if nothing more comes."""
-        return Piece(self._html.source(), self.number, self._html.rendered, self._left_out)
+        return Piece(self._html.source(), self.number, self._html.rendered, self._ending)
 
 
 @dataclass(frozen=True)
@@ -148,11 +152,9 @@ def _bundles(items: Iterable[Item], cwd: str, drawn: Drawn) -> Iterator[Bundle]:
             yield draw_one(entries[0]) if len(entries) == 1 else render_group(entries, draw_one)
 
 
-def _ended(bundle: Bundle, left_out: int) -> Bundle:
-    """With how many characters are left out at the end."""
-    words = f"… {left_out:,} characters not shown …"
-    added = {"text/html": f"<div>{muted(words)}</div>", "text/plain": f"\n\n{words}"}
-    return {kind: bundle[kind] + text for kind, text in added.items()} if left_out else bundle
+def _ended(bundle: Bundle, ending: str) -> Bundle:
+    added = {"text/html": pre(escape(ending)), "text/plain": f"\n\n{prose(ending)}"}
+    return {kind: bundle[kind] + text for kind, text in added.items()} if ending else bundle
 
 
 def _joined(bundles: list[Bundle]) -> Bundle:

@@ -126,7 +126,7 @@ async def _restore(context: CommandContext, number: int, wanted: Choices) -> str
     done, skipped = list(outcome.done), [*outcome.skipped, *left]
     if wanted[1] and context.notebook is not None:
         possible = tuple(each for each in cells.possible if each[1] in wanted[1])
-        restored, others = await restore_cells(context.notebook, cells._replace(possible=possible))
+        restored, others = await restore_cells(context.notebook, plan.turn.cells, cells._replace(possible=possible))
         await context.do(lambda chat: _tell(chat, number, restored))
         done, skipped = [*done, *restored], [*skipped, *others, *cells.skipped]
     reasons = ", ".join(f"{visible_line(name)} ({why})" for name, why in skipped)

@@ -200,6 +200,8 @@ def unload(shell: Any) -> None:
     copilot: Copilot | None = getattr(shell, "copilot", None)
     if copilot is None:
         return  # an earlier unload failed half-way
+    if copilot._used:
+        copilot._session.begin()  # raises UsageError in code that the agent runs, whose turn would end
     _unhook(shell, copilot)
     try:
         copilot.close()

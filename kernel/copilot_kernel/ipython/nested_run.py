@@ -7,6 +7,7 @@ traceback. A run takes these places, and gives them back.
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -165,6 +166,7 @@ class NotebookRuns:
             stack.enter_context(kept(shell.payload_manager, "_payload"))
             shell.payload_manager._payload = []
             stack.enter_context(self._cancel_shown_as_interrupt())
+            stack.enter_context(exit_refused(shell))
             if not is_cell:
                 stack.enter_context(_nothing_cleared(shell.display_pub))
             self.active = True
@@ -209,6 +211,15 @@ def kept(owner: Any, name: str) -> Iterator[None]:
         yield
     finally:
         setattr(owner, name, value)
+
+
+@contextmanager
+def exit_refused(shell: Any) -> Iterator[None]:
+    """Inside, `exit()` and all that asks IPython to end is like `sys.exit()`: it ends the code, not the kernel."""
+    with kept(shell, "ask_exit"), kept(shell, "keepkernel_on_exit"), kept(shell.history_manager, "_exit_re"):
+        shell.ask_exit = lambda: sys.exit("code that the agent runs cannot end the kernel")
+        shell.history_manager._exit_re = re.compile("(?!)")  # what it matches is not in `In`, whose places would shift
+        yield
 
 
 @contextmanager

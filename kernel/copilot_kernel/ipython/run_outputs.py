@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
+from ..frontend.notebook_cells import as_it_is_now
 from ..notebook.live import NotebookError, Output
 
 MARK = "copilot_run"
@@ -163,6 +164,6 @@ class RunOutputs:
             return
         if message["metadata"].get(END):
             if not ended.done():
-                ended.set_result(collector.outputs)
+                ended.set_result(tuple(map(as_it_is_now, collector.outputs)))
         else:
             collector.add(message)

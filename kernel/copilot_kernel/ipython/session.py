@@ -86,7 +86,7 @@ class MagicSession:
         Raises UsageError in code that the agent runs: it would wait for the agent, which waits for it.
         """
         if self._notebooks is not None and self._notebooks.is_running:
-            raise UsageError("%copilot cannot be used in code that the agent runs.")
+            raise UsageError("In code that the agent runs, %copilot can neither be used nor unloaded.")
         self.interrupted = False
 
     def notebook(self, shell: Any, cell: NotebookCell | ShellCell, thread: CellThread) -> MakeNotebook:

@@ -9,7 +9,7 @@ from uuid import uuid4
 from ..frontend.cell import Request
 from ..notebook.live import NotebookError, Output, RunResult
 from .cell_thread import CellThread, call
-from .nested_run import AWAITS, kept
+from .nested_run import AWAITS, exit_refused, kept
 from .run_interrupts import RunInterrupts
 
 if TYPE_CHECKING:
@@ -55,7 +55,12 @@ class TerminalRuns:
         self.active = True
         result, captured = None, None
         try:
-            with self._counts.next() as number, kept(shell.displayhook, "exec_result"), capture_output() as captured:
+            with (
+                self._counts.next() as number,
+                kept(shell.displayhook, "exec_result"),
+                exit_refused(shell),
+                capture_output() as captured,
+            ):
                 result = self._interruptible(token, code)
         finally:
             self.active = False

@@ -20,7 +20,7 @@ from ..errors import CopilotError
 from ..frontend import commands
 from ..frontend.command_context import CommandContext, Situation
 from ..frontend.context import completions as mentions
-from ..rendering.plain import clean, one_line
+from ..rendering.plain import clean, one_line, prose
 from .paths import beneath, everywhere
 
 SESSIONS_LIMIT = 1.0
@@ -157,7 +157,7 @@ def _ours(name: str, typed: str, now: Situation) -> str:
     entry = commands.TABLE[name]
     start, choices = commands.complete(name, typed, now)
     chosen = next((f"{each.label}: {each.about}" for each in choices if typed and each.word == typed[start:]), "")
-    parts = (entry.usage, entry.summary, entry.details, clean(chosen))
+    parts = (entry.usage, entry.summary, entry.details, prose(chosen))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -168,4 +168,4 @@ def _theirs(line: str, now: Situation) -> str:
         return ""
     command = max(begun, key=lambda each: len(each.name))
     usage = f"/{command.name} {one_line(command.hint)}" if command.hint else ""
-    return "\n\n".join(part for part in (usage, clean(command.description)) if part) or f"/{command.name}"
+    return "\n\n".join(part for part in (usage, prose(command.description)) if part) or f"/{command.name}"

@@ -25,6 +25,7 @@ from .content import (
     text_block,
     variable_text,
 )
+from .expected import difference, edited
 from .gate import Gate, Proposal
 from .live import ChangedMeanwhile, LiveNotebook, NoPage, NotebookCell, NotebookError, NotebookSource, NotebookState
 from .results import OUTPUTS, Result, Run, count, notebook_page, of_run, of_runs, page, run_of
@@ -34,7 +35,7 @@ LAST_RUN = "run_python"
 """In place of a cell's id: what `run_python` printed last."""
 
 OVER = "The turn is over, and this call with it."
-_CHANGED = "The cell was changed meanwhile, and nothing was done. Read it again with read_cell."
+_CHANGED = "The cell was changed meanwhile, and nothing was done. {} Read it again with read_cell."
 NO_PAGE = "No open page shows the notebook, so its cells can only be read, as they were saved last."
 _PROMPT = re.compile(r"(?:^|=)[ \t]*%%?copilot\b|run_(?:line|cell)_magic\(\s*['\"]copilot['\"]", re.MULTILINE)
 _OWN_PROMPT = "Code with %copilot cannot be run by a tool: it would wait for itself."
@@ -195,7 +196,8 @@ class NotebookCalls:
 
     async def _edit_cell(self, call: _Call) -> Result:
         document, cell = await self._expected(call)
-        source = call.args["source"]
+        given, source = call.args["expected"], call.args["source"]
+        source = source if given == cell.source else edited(cell.source, source)
 
         async def work() -> Result:
             await self._notebook.edit(cell.id, cell.source, source)
@@ -307,11 +309,11 @@ class NotebookCalls:
         return _Document(state)
 
     async def _expected(self, call: _Call) -> tuple[_Document, NotebookCell]:
-        """The cell, if it holds what the agent expects. Raises ChangedMeanwhile."""
+        """The cell, if what the agent expects means its source. Raises ChangedMeanwhile."""
         document = await self._read()
         cell = document.cell(call.args["id"])
-        if cell.source != call.args["expected"]:
-            raise ChangedMeanwhile(_CHANGED)
+        if words := difference(cell.source, call.args["expected"]):
+            raise ChangedMeanwhile(_CHANGED.format(words))
         return document, cell
 
 

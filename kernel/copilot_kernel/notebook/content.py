@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
+import html
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,6 +12,9 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from ..redaction import redactor
+from ..rendering.output import final_lines
+from ..rendering.plain import ESCAPE
+from ..rendering.raw import as_json
 from ..tags import tagged
 from .live import NotebookCell, Output, VariableSummary
 
@@ -38,10 +41,20 @@ MAX_IMAGE_CHARS = 7_000_000
 """Of all images of one result, in base64."""
 
 _MARK_CHARS = 200
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
-_OVERWRITTEN = re.compile(r"^[^\n]*\r(?!\n|$)", re.MULTILINE)
 _IMAGES = ("image/png", "image/jpeg")
-_TEXTS = ("text/plain", "text/markdown", "text/latex")
+_TEXTS = ("text/markdown", "text/latex", "text/html", "image/svg+xml")
+_BARE = re.compile(r"<[^\n]*>")
+"""All that Python says of an object that shows itself in another way, such as `<Figure size 640x480 with 1 Axes>`."""
+_CELL_END = re.compile(r"</t[dh]\s*>\s*", re.IGNORECASE)
+_BREAK = re.compile(
+    r"</?(?:blockquote|br|caption|d[dlt]|desc|div|h[1-6]|hr|li|ol|option|p|section|summary|table|tbody|text|thead|title"
+    r"|tr|ul)\b[^<>]*>\s*|</?pre\b[^<>]*>",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r"<(style|script|head|metadata)\b.*?(?:</\1\s*>|\Z)|<[/\w!?][^<>]*(?:>|\Z)", re.DOTALL | re.IGNORECASE
+)
+"""With what stands in those that show nothing."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -158,18 +171,28 @@ def _error(output: Output) -> str:
 
 
 def _data(data: Mapping[str, Any]) -> tuple[str, Json | None]:
-    text = next((words for kind in _TEXTS if (words := _clean(data.get(kind)).strip("\n"))), "")
-    for kind in _IMAGES:
-        if kind in data:
-            words, image = _image(kind, data[kind])
-            return ": ".join(filter(None, (words, text))), image
-    return text or _other(data), None
+    """Text as well as an image; at least what kinds there are."""
+    plain = _clean(data.get("text/plain")).strip("\n")
+    kinds = (*_TEXTS, *(kind for kind in data if kind.endswith("json") and "widget" not in kind))
+    rich = filter(None, (_text(kind, data[kind]) for kind in kinds if kind in data))
+    text = plain if plain and not _BARE.fullmatch(plain) else next(rich, plain)
+    image_kind = next((kind for kind in (*_IMAGES, *data) if kind in data and kind.startswith("image/")), "")
+    words, image = _image(image_kind, data[image_kind]) if image_kind else ("", None)
+    return ": ".join(filter(None, (words, text))) or ", ".join(data), image
+
+
+def _text(kind: str, value: Any) -> str:
+    """Of HTML and SVG roughly: a line for each block, tabs between the cells of a table."""
+    if not kind.endswith(("html", "xml")):
+        return as_json(value) if kind.endswith("json") else _clean(value).strip("\n")
+    text = html.unescape(_TAG.sub("", _BREAK.sub("\n", _CELL_END.sub("\t", _joined(value)))))
+    return "\n".join(filter(None, map(str.rstrip, text.split("\n"))))
 
 
 def _image(kind: str, value: Any) -> tuple[str, Json | None]:
     encoded = "".join(_joined(value).split())
-    if not encoded or len(encoded) > MAX_IMAGE_CHARS:  # the page leaves out what is too large
-        return f"image ({kind}, too large to be sent)", None
+    if kind not in _IMAGES or not encoded or len(encoded) > MAX_IMAGE_CHARS:  # the page leaves out what is too large
+        return f"image ({kind}, not sent)", None
     try:
         raw = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
@@ -180,21 +203,9 @@ def _image(kind: str, value: Any) -> tuple[str, Json | None]:
     return f"image ({kind})", image
 
 
-def _other(data: Mapping[str, Any]) -> str:
-    """What has no text: JSON as it is, the rest by its kind and length."""
-    if "application/json" in data:
-        try:
-            return json.dumps(data["application/json"], ensure_ascii=False)
-        except (TypeError, ValueError, RecursionError):
-            return "JSON that cannot be read"
-    kinds = (f"{kind} ({len(_joined(value))} characters)" for kind, value in data.items())
-    return f"display: {', '.join(kinds)}" if data else ""
-
-
 def _clean(value: Any) -> str:
-    """Without the escapes of a terminal, and without what a progress bar has overwritten."""
-    text = _ESCAPES.sub("", _joined(value)).replace("\r\n", "\n")
-    return _OVERWRITTEN.sub("", text) if "\r" in text else text
+    """As a terminal leaves it, without its escapes."""
+    return ESCAPE.sub("", final_lines(_joined(value)))
 
 
 def _joined(value: Any) -> str:

@@ -111,10 +111,10 @@ class LiveNotebook(Protocol):
     async def insert(self, source: str, type: CellType, after: str | None) -> str:
         """Insert a cell after another, by default below what was inserted last or the asking cell; return its id."""
 
-    async def bring_back(self, id: str, source: str, type: CellType, after: str | None) -> None:
-        """Insert a deleted cell with the id that it had, at the top if `after` is None.
+    async def bring_back(self, cell: Mapping[str, Any], after: str | None) -> Sequence[str]:
+        """Insert a deleted cell, as nbformat defines it, with the id that it had; at the top if `after` is None.
 
-        Raises ChangedMeanwhile if a cell has that id: so none comes back twice.
+        Returns which parts of it are missing. Raises ChangedMeanwhile if a cell has that id: so none comes back twice.
         """
 
     async def edit(self, id: str, expected: str, source: str) -> None:

@@ -13,7 +13,7 @@ from ..conversation.model import Attachment
 from .markdown import to_html
 from .markup import GREY, UNDERLINED, Bundle, bundle, card, escape, exposed, fold, muted, named, pre, row
 from .output import shortened
-from .plain import clean, one_line, unbroken, visible_line, visible_text
+from .plain import clean, one_line, prose, unbroken, visible_line, visible_text
 from .raw import as_json
 
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -66,7 +66,7 @@ def attachment_text(block: Block) -> str:
     """Any block for a terminal."""
     match block:
         case TextBlock(text=text):
-            return clean(text)
+            return prose(text)
         case ImageBlock(mime_type=mime_type, data="", uri=uri) if uri:
             return f"[{one_line(mime_type) or 'image'}] {visible_line(uri)}"
         case ImageBlock(mime_type=mime_type, data=data) | AudioBlock(mime_type=mime_type, data=data):

@@ -30,7 +30,7 @@ from .markup import (
     span,
 )
 from .output import shortened
-from .plain import clean, one_line, visible_line, visible_text
+from .plain import one_line, prose, visible_line, visible_text
 from .raw import as_json
 from .tool_call import is_lookup, lookups_summary, render_tool_call
 
@@ -92,8 +92,8 @@ def is_quiet(entry: Entry) -> bool:
 def render_text(speaker: Speaker, source: str, html: str | None = None) -> Bundle:
     """`source` (markdown) as `speaker` said it, thoughts folded; `html` is its HTML, if that exists already."""
     if speaker == "user":
-        return bundle(pre(escape(source)), "\n".join(f"> {line}".rstrip() for line in clean(source).split("\n")))
-    body, text = to_html(source) if html is None else html, clean(source).strip("\n")
+        return bundle(pre(escape(source)), "\n".join(f"> {line}".rstrip() for line in prose(source).split("\n")))
+    body, text = to_html(source) if html is None else html, prose(source).strip("\n")
     if speaker != "thought":
         return bundle(body, text)
     summary = f'<span class="{NO_MATHS}">{muted("Thinking")} {muted(_preview(source))}</span>'
@@ -119,7 +119,7 @@ def render_notice(notice: Notice) -> Bundle:
         fold(muted("original message"), pre(exposed(json))) if json else "",
     ))  # fmt: skip
     head = " ".join(filter(None, (mark, f"{word}:" if word else "", title)))
-    return bundle(card(html, colour if word else LINE), lines((head, clean(notice.description), visible_text(json))))
+    return bundle(card(html, colour if word else LINE), lines((head, prose(notice.description), visible_text(json))))
 
 
 def render_plan(plan: Plan) -> Bundle:

@@ -10,7 +10,7 @@ from ..acp.messages import AuthMethod
 from ..errors import AgentRefused, AuthRequired, CopilotError, ModelFailed
 from .markup import RED, Bundle, bundle, card, code, escape, fold, lines, muted, pre, row, span
 from .output import ansi_text, shortened
-from .plain import clean, one_line
+from .plain import one_line, prose
 from .raw import as_json
 from .report import CELL, Wording
 
@@ -30,8 +30,8 @@ def render_failure(error: CopilotError, wording: Wording = CELL) -> Bundle:
         row(escape(again)) if again else "",
         fold(muted(_DETAILS), pre(escape(details))) if details else "",
     ))  # fmt: skip
-    folded = f"{_DETAILS}:\n{clean(details)}" if details else ""
-    text = (f"✗ {clean(error.title)}", clean(hint), *map(_sign_in_text, methods), again, folded)
+    folded = f"{_DETAILS}:\n{prose(details)}" if details else ""
+    text = (f"✗ {prose(error.title)}", prose(hint), *map(_sign_in_text, methods), again, folded)
     return bundle(card(html, RED), lines(text))
 
 
@@ -41,7 +41,7 @@ def _sign_in_html(method: AuthMethod) -> str:
 
 
 def _sign_in_text(method: AuthMethod) -> str:
-    return lines((_sign_in_words(method), f"  {clean(shlex.join(method.command))}" if method.command else ""))
+    return lines((_sign_in_words(method), f"  {prose(shlex.join(method.command))}" if method.command else ""))
 
 
 def _sign_in_words(method: AuthMethod) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import highlight
 from .markup import CODE_BLOCK, NO_CONTENTS, NO_MATHS, UNDERLINED, pre
-from .plain import clean, visible_text
+from .plain import prose
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -67,7 +67,7 @@ def to_html(source: str) -> str:
     import nh3
 
     return nh3.clean(
-        _parser().render(clean(source)),
+        _parser().render(prose(source)),
         tags=set(_TAGS),
         attributes=_ATTRIBUTES,
         url_schemes=_SCHEMES,
@@ -84,7 +84,7 @@ def _kept(tag: str, name: str, value: str) -> str | None:
         return value if value == _CLASSES.get(tag, NO_CONTENTS) else None
     if name == "href":
         return value if _LINK.match(value) else None
-    return value
+    return prose(value)
 
 
 @cache
@@ -160,18 +160,18 @@ def _image_link(image: Token, inside: bool) -> list[Token]:
 
 def _text(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     """Text in which MathJax finds nothing."""
-    text = html.escape(tokens[index].content, quote=False)
+    text = html.escape(prose(tokens[index].content), quote=False)  # entities have been decoded
     return _DELIMITERS.sub(rf'<span class="{NO_MATHS}">\g<0></span>', text)
 
 
 def _fence(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     language = (tokens[index].info.split() or [""])[0].strip("{}.").lower()
-    body = highlight.highlighted(visible_text(tokens[index].content, gaps=False), language)
+    body = highlight.highlighted(tokens[index].content, language)
     return pre(body, kind=CODE_BLOCK) + "\n"
 
 
 def _code(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    return f"<code>{html.escape(visible_text(tokens[index].content, gaps=False))}</code>"
+    return f"<code>{html.escape(tokens[index].content)}</code>"
 
 
 def _formula(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

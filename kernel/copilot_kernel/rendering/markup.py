@@ -14,7 +14,7 @@ from posixpath import normpath
 from typing import Any
 from urllib.parse import quote
 
-from .plain import clean, is_visible, visible, visible_line
+from .plain import is_visible, prose, visible, visible_line
 
 Bundle = dict[str, Any]
 """MIME type to data; there is always `text/plain`."""
@@ -68,7 +68,7 @@ CARD = "margin:2px 0;padding:1px 0 1px 10px;border-left:3px solid;border-left-co
 
 def escape(text: object) -> str:
     """`text` for an element's content or a quoted attribute."""
-    return html.escape(clean(text), quote=True)
+    return html.escape(prose(text), quote=True)
 
 
 def span(text: object, style: str, title: object = "") -> str:

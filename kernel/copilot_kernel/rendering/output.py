@@ -74,13 +74,13 @@ def output_end(text: str) -> str:
 
 def ansi_text(text: str) -> str:
     """`text` without escape sequences, so that it cannot control the reader's terminal."""
-    return visible_text(ESCAPE.sub("", _final_lines(text)), gaps=False)
+    return visible_text(ESCAPE.sub("", final_lines(text)), gaps=False)
 
 
 def ansi_html(text: str) -> str:
     """`text` as escaped HTML with coloured spans."""
     spans, style = "", dict[str, str]()
-    for index, part in enumerate(_SGR.split(_final_lines(text))):
+    for index, part in enumerate(_SGR.split(final_lines(text))):
         if index % 2:
             style = _styled(style, [int(code[:3] or 0) for code in part.split(";")])
             continue
@@ -107,7 +107,7 @@ def _last_line(text: str) -> str:
     return muted(f" · … {short}") if short else ""
 
 
-def _final_lines(text: str) -> str:
+def final_lines(text: str) -> str:
     """`text` as a terminal leaves it: what a carriage return or backspace overwrote is gone."""
     readable = whole(text).replace("\r\n", "\n")
     if "\r" in readable:

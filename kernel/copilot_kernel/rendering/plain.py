@@ -1,6 +1,7 @@
 """Untrusted text made safe for JSON, terminals and readers.
 
-`clean` is for prose; `visible` is for titles, paths, code and output, where a hidden character can only deceive.
+`prose` is for what is read, such as an answer or a plan: what some language needs stays. `visible` is for titles, paths
+and what is decided on, where a hidden character can only deceive.
 """
 
 from __future__ import annotations
@@ -20,8 +21,6 @@ _BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 # Hidden, although Python calls it printable.
 _UNPRINTED = re.compile(f"[{''.join(_BLANK)}\ufe00-\ufe0e\U000e0100-\U000e01ef]")
 _HARMLESS = frozenset(" \t\n")
-# Spaces that French, Chinese and Japanese text contains.
-_SPACES = frozenset("\u00a0\u202f\u3000")
 # Part of emoji and of words in Persian and Indic scripts.
 _JOINERS = frozenset("\u200c\u200d")
 # Code points that fonts draw as nothing even while they are unassigned.
@@ -45,9 +44,14 @@ def clean(text: object) -> str:
     return _CONTROL.sub("", readable)
 
 
+def prose(text: object) -> str:
+    """`clean(text)` with hidden characters made visible, but for those that some language needs."""
+    return visible_text(clean(text), gaps=False)
+
+
 def one_line(text: object) -> str:
-    """`clean(text)` with each run of white space collapsed."""
-    return " ".join(clean(text).split())
+    """`prose(text)` with each run of white space collapsed."""
+    return " ".join(prose(text).split())
 
 
 def is_visible(text: str) -> bool:
@@ -59,8 +63,8 @@ def visible(text: object, *, gaps: bool = True) -> Iterator[tuple[str, str]]:
     """Runs of `text` as (shown, name): `name` is empty for text as it is, else the name of a hidden character.
 
     Hidden: controls, format characters such as direction marks, blanks other than spaces, unassigned characters, and
-    more than three empty lines in a row. With `gaps=False`, for code and output, empty lines and characters that some
-    languages need stay as they are, so that copied text is still correct.
+    more than three empty lines in a row. With `gaps=False`, for prose, code and output, empty lines and characters that
+    some languages need stay as they are, so that copied text is still correct.
     """
     for run in _RUNS.split(whole(str(text)).replace("\r\n", "\n")):
         if gaps and not run.strip() and run.count("\n") > _MAX_EMPTY_LINES:
@@ -115,12 +119,13 @@ def _is_hidden(character: str) -> bool:
 
 
 def _is_ordinary(run: str, at: int) -> bool:
-    """Whether text in some language needs this character: a space, a joiner between letters or emoji, a new glyph."""
+    """Whether text in some language needs this character: a space of another width, a joiner between letters or emoji,
+    a new glyph.
+    """
     character = run[at]
     if character in _JOINERS:
         return _is_foreign(run[at - 1 : at]) and _is_foreign(run[at + 1 : at + 2])
-    has_glyph = unicodedata.category(character) in ("Co", "Cn") and not _IGNORABLE.match(character)
-    return character in _SPACES or has_glyph
+    return unicodedata.category(character) in ("Co", "Cn", "Zs") and not _IGNORABLE.match(character)
 
 
 def _is_foreign(neighbour: str) -> bool:

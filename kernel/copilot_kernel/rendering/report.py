@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .markup import AMBER, BLUE, GREY, LINE, RED, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
 from .output import SHORT, shortened
-from .plain import clean, one_line, visible_line, visible_text
+from .plain import one_line, prose, visible_line
 
 _RETRY = "run this cell again"
 _CELL = "text-align:left;padding:1px 16px 1px 0"
@@ -67,7 +67,7 @@ def render_report(report: Report, wording: Wording = CELL) -> Bundle:
     ))  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     aligned = ("  ".join(map(str.ljust, each, widths)).rstrip() for each in shown)
-    text = lines((one_line(title), *aligned, ("⚠ " if colour else "") + clean(note)))
+    text = lines((one_line(title), *aligned, ("⚠ " if colour else "") + prose(note)))
     return bundle(card(html, colour or LINE), text.rstrip("\n"))
 
 
@@ -79,7 +79,7 @@ def render_done(words: str, wording: Wording = CELL) -> Bundle:
 
 def render_lines(title: str, shown: Sequence[str]) -> Bundle:
     """Lines as they are, folded when there are many; the middle of a very long text is left out, and it says so."""
-    text = visible_text(shortened("\n".join(shown)), gaps=False)
+    text = prose(shortened("\n".join(shown)))
     body = pre(escape(text)) if text else muted("nothing")
     head = span(title, "font-weight:bold")
     html = fold(head, body) if len(shown) > SHORT else row(head) + body

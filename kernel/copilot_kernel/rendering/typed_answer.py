@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
 from .permission_options import option_name, remark
-from .plain import one_line
+from .plain import clean, unbroken
 
 _BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
 
@@ -43,7 +43,7 @@ def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
         return PermissionAnswer(options[index], "you")
     for found in _BECAUSE.finditer(line):
         if (index := find_index(line[: found.start()], names)) is not None:
-            answer = PermissionAnswer(options[index], "you", feedback=one_line(line[found.end() :]))
+            answer = PermissionAnswer(options[index], "you", feedback=unbroken(clean(line[found.end() :])))
             if answer.rejects:
                 return answer
     return None

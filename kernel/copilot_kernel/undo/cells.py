@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from ..notebook.live import CellType, ChangedMeanwhile, LiveNotebook, NotebookCell, NotebookError
 
 CHANGED_SINCE = "it has changed since"
 NO_PAGE = "no open page shows the notebook"
-NOT_THERE = "it is not there any more"
+NOT_FOUND = "it is not found any more"
+_EXCERPT_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
     """The net change of one cell. `before` is None for a new one, `after` for one that was deleted.
 
-    `type` and `above`, the id of the cell above it, are known of a new or deleted one.
+    `type` and `above`, the id of the cell above it, are known of a new or deleted one; `whole` is a deleted one, as a
+    notebook holds it.
     """
 
     id: str
@@ -25,6 +28,7 @@ class CellChange:
     after: str | None
     type: CellType = "code"
     above: str | None = None
+    whole: Mapping[str, Any] = field(default_factory=dict)
 
 
 class CellLog:
@@ -32,6 +36,8 @@ class CellLog:
 
     def __init__(self) -> None:
         self._changes: dict[str, CellChange] = {}
+        self.left: tuple[NotebookCell, ...] = ()
+        """All cells of the notebook, at the end of the turn or when it was undone."""
 
     @property
     def changes(self) -> tuple[CellChange, ...]:
@@ -47,11 +53,11 @@ class CellLog:
         earlier = self._changes.pop(id, None) or CellChange(id, before, after)
         self._changes[id] = replace(earlier, after=after)
 
-    def deleted(self, cell: NotebookCell, above: str | None) -> None:
+    def deleted(self, cell: NotebookCell, above: str | None, whole: Mapping[str, Any]) -> None:
         """A cell that was below `above`; None: at the top."""
         earlier = self._changes.pop(cell.id, None)
         before = earlier.before if earlier else cell.source
-        self._changes[cell.id] = CellChange(cell.id, before, None, cell.type, above)
+        self._changes[cell.id] = CellChange(cell.id, before, None, cell.type, above, whole)
 
 
 class CellPlan(NamedTuple):
@@ -61,8 +67,9 @@ class CellPlan(NamedTuple):
     skipped: tuple[tuple[str, str], ...] = ()
 
 
-async def plan_cells(notebook: LiveNotebook | None, changes: Sequence[CellChange]) -> CellPlan:
+async def plan_cells(notebook: LiveNotebook | None, log: CellLog) -> CellPlan:
     """What can be restored now. Cells are named by their place."""
+    changes = log.changes
     if not changes:
         return CellPlan()
     try:
@@ -71,34 +78,62 @@ async def plan_cells(notebook: LiveNotebook | None, changes: Sequence[CellChange
         state = None
     if state is None or state.saved:
         return CellPlan(skipped=((f"{len(changes)} cell{'s' * (len(changes) > 1)}", NO_PAGE),))
-    places = {cell.id: (f"cell {at}", cell.source) for at, cell in enumerate(state.cells, 1)}
+    names = {cell.id: f"cell {at}" for at, cell in enumerate(state.cells, 1)}
+    found = _found(log, state.cells)
     possible, skipped = list[tuple[str, CellChange]](), list[tuple[str, str]]()
     for change in changes:
-        name, now = places.get(change.id, ("deleted cell", None))
+        cell, above = found.get(change.id), found.get(change.above or "")
+        name, now = (names[cell.id], cell.source) if cell else (_name(change), None)
         if now == change.after:
-            possible.append((name, change))
-        elif now is not None and now != change.before:
-            skipped.append((name, CHANGED_SINCE))
-        elif now is None and change.before is not None:
-            skipped.append((name, NOT_THERE))
+            id, below = (cell.id if cell else change.id), (above.id if above else change.above)
+            possible.append((name, replace(change, id=id, above=below)))
+        elif now != change.before or cell is None:
+            skipped.append((name, CHANGED_SINCE if cell else NOT_FOUND))
     return CellPlan(tuple(possible), tuple(skipped))
 
 
-async def restore_cells(notebook: LiveNotebook, plan: CellPlan) -> tuple[list[str], list[tuple[str, str]]]:
-    """Restore the cells of `plan`; the names of those that were, and the others with the reason."""
+def _name(change: CellChange) -> str:
+    """Of a cell that is not in the notebook."""
+    what = "deleted" if change.after is None else "inserted" if change.before is None else "edited"
+    return f"{what} cell “{(change.after or change.before or '').strip()[:_EXCERPT_CHARS]}”"
+
+
+def _found(log: CellLog, now: Iterable[NotebookCell]) -> dict[str, NotebookCell]:
+    """The cells of `now` by the ids that they had, too.
+
+    Notebooks of a format without ids give them others when they are loaded: then cells are known by their source, and
+    by their place among the cells of that source, if there are as many as before.
+    """
+    found, changed = {cell.id: cell for cell in now}, {change.id for change in log.changes}
+    known = changed | {cell.id for cell in log.left}
+    lost, new = [cell for cell in log.left if cell.id not in found], [cell for cell in now if cell.id not in known]
+    for source in {cell.source for cell in lost}:
+        old, same = ([cell for cell in cells if cell.source == source] for cells in (lost, new))
+        if len(old) == len(same):
+            found |= {before.id: cell for before, cell in zip(old, same, strict=True)}
+    return found
+
+
+async def restore_cells(
+    notebook: LiveNotebook, log: CellLog, plan: CellPlan
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """Restore the cells of `plan`, made of `log`; the names of those that were, and the others with the reason."""
     done, skipped = list[str](), list[tuple[str, str]]()
     for name, change in reversed(plan.possible):  # what was deleted first was above or below what was there then
         try:
-            await _restore(notebook, change)
-            done.insert(0, name)
+            left_out = " and ".join(await _restore(notebook, change))
+            done.insert(0, f"{name} without its {left_out}, too large to be kept" if left_out else name)
         except ChangedMeanwhile:
             skipped.append((name, CHANGED_SINCE))
         except NotebookError as error:
             skipped.append((name, str(error)))
+    with suppress(NotebookError):
+        log.left = (await notebook.read(None, outputs=False)).cells  # else a cell like it would be undone next time
     return done, skipped
 
 
-async def _restore(notebook: LiveNotebook, change: CellChange) -> None:
+async def _restore(notebook: LiveNotebook, change: CellChange) -> Sequence[str]:
+    """What could not be restored of it."""
     if change.before is None:
         assert change.after is not None
         await notebook.delete(change.id, change.after)
@@ -107,4 +142,6 @@ async def _restore(notebook: LiveNotebook, change: CellChange) -> None:
     else:
         state = await notebook.read(None, outputs=False)
         is_there = change.above is None or any(cell.id == change.above for cell in state.cells)
-        await notebook.bring_back(change.id, change.before, change.type, change.above if is_there else state.asking)
+        cell = {"cell_type": change.type, **change.whole, "id": change.id, "source": change.before}
+        return await notebook.bring_back(cell, change.above if is_there else state.asking)
+    return ()

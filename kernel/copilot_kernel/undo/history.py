@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock, Thread
@@ -21,7 +21,7 @@ from ..conversation.model import ToolCall
 from ..notebook.live import OpenDocuments
 from ..rendering.changes import changes_of
 from .blobs import BlobStore
-from .cells import CHANGED_SINCE, CellChange
+from .cells import CHANGED_SINCE, CellLog
 from .listing import named
 from .record import ChangedFile, TurnRecorder, is_excluded
 from .shadow import SECONDS, Shadow, Snapshot, SnapshotError
@@ -59,7 +59,7 @@ class TurnFiles:
     new_folders: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    cells: tuple[CellChange, ...] = ()
+    cells: CellLog = field(default_factory=CellLog)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class UndoHistory:
         self._notebooks |= {os.path.relpath(os.path.realpath(path), self.tree.root) for path in notebook}
         for number, turn in list(self.turns.items()):
             files = tuple(file for file in turn.files if not self._is_excluded(file.path))
-            if files or turn.commands or turn.cells:
+            if files or turn.commands or turn.cells.changes:
                 self.turns[number] = replace(turn, files=files)
             else:
                 del self.turns[number]

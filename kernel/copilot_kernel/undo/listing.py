@@ -36,7 +36,7 @@ def listed(turns: Iterable[TurnFiles]) -> Iterator[ListedChange]:
         for file in turn.files:
             by = named(file.calls) if file.is_certain else UNCERTAIN
             yield ListedChange(turn.number, "file", file.path, _what(file), by)
-        for change in turn.cells:
+        for change in turn.cells.changes:
             yield ListedChange(turn.number, "cell", "", _what(change), "the agent's tools")
         for command in turn.commands:
             yield ListedChange(turn.number, "command", "", "", command)

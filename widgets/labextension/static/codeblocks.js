@@ -1,7 +1,6 @@
 // @ts-check
 // Copy and Insert below on the code blocks of answers: only on the page, never in the notebook.
 
-import { NotebookDocument } from './document.js';
 import { button, equip } from './outputs.js';
 
 const BLOCK = 'copilot-code';
@@ -11,17 +10,18 @@ const COPIED_MS = 2000;
 export class CodeBlocks {
   #copy;
 
-  /** @param {import('@jupyterlab/notebook').INotebookTracker} tracker @param {(text: string) => void} copy */
-  constructor(tracker, copy) {
+  /**
+   * @param {import('@jupyterlab/notebook').INotebookTracker} tracker @param {(text: string) => void} copy
+   * @param {import('./connection.js').Connections} connections
+   */
+  constructor(tracker, copy, connections) {
     this.#copy = copy;
     equip(tracker, BLOCK, panel => {
-      /** @type {NotebookDocument | undefined} */
-      let page;
       /** A code cell below the one that shows the block. @param {Element} block */
       const insertBelow = block => {
         const cell = panel.content.widgets.find(each => each.node.contains(block));
         if (!cell) return;
-        page ??= new NotebookDocument(panel);
+        const page = connections.documentOf(panel);
         void page.show(page.insert({ source: codeOf(block), type: 'code', after: cell.model.id }).id);
       };
       return block => this.#equip(block, insertBelow);

@@ -2,6 +2,7 @@
 // The comm between a kernel and the page that shows its notebook.
 
 import { NotebookDocument, OperationError } from './document.js';
+import { visible } from './text.js';
 
 /**
  * @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel
@@ -36,8 +37,6 @@ export class Connection {
   waiting = [];
   /** @type {Map<string, Ask>} */
   asks = new Map();
-  /** @type {NotebookDocument} */
-  document;
   #comm;
   #shell;
   #listener;
@@ -46,12 +45,12 @@ export class Connection {
   #localPath;
 
   /**
-   * @param {NotebookPanel} panel @param {Comm} comm @param {import('@jupyterlab/application').JupyterFrontEnd} app
-   * @param {Listener} listener
+   * @param {NotebookDocument} document @param {NotebookPanel} panel @param {Comm} comm
+   * @param {import('@jupyterlab/application').JupyterFrontEnd} app @param {Listener} listener
    */
-  constructor(panel, comm, { shell, serviceManager }, listener) {
+  constructor(document, panel, comm, { shell, serviceManager }, listener) {
     this.panel = panel;
-    this.document = new NotebookDocument(panel);
+    this.document = document;
     this.#comm = comm;
     this.#shell = shell;
     this.#listener = listener;
@@ -132,7 +131,7 @@ export class Connection {
   /** @param {Record<string, any>} event */
   #onTurn({ state, agent, seconds, cells }) {
     this.state = state;
-    this.agent = agent || this.agent;
+    this.agent = visible(agent ?? '') || this.agent;
     if (state === 'working') {
       this.#askingCell = this.document.askingCell();
     } else {
@@ -188,14 +187,19 @@ export class Connections {
   #tracker;
   #listener;
 
+  #actions;
+  /** @type {WeakMap<NotebookPanel, NotebookDocument>} */
+  #documents = new WeakMap();
+
   /**
    * @param {import('@jupyterlab/application').JupyterFrontEnd} app @param {INotebookTracker} tracker
-   * @param {Listener} listener
+   * @param {Listener} listener @param {typeof import('@jupyterlab/notebook').NotebookActions} actions
    */
-  constructor(app, tracker, listener) {
+  constructor(app, tracker, listener, actions) {
     this.#app = app;
     this.#tracker = tracker;
     this.#listener = listener;
+    this.#actions = actions;
     tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
     tracker.forEach(panel => this.#watch(panel));
   }
@@ -203,6 +207,13 @@ export class Connections {
   /** @param {NotebookPanel | null} panel */
   of(panel) {
     return panel ? this.#connections.get(panel) : undefined;
+  }
+
+  /** Also of a notebook whose kernel has reported nothing. @param {NotebookPanel} panel */
+  documentOf(panel) {
+    const document = this.#documents.get(panel) ?? new NotebookDocument(panel, this.#actions);
+    this.#documents.set(panel, document);
+    return document;
   }
 
   all() {
@@ -235,7 +246,7 @@ export class Connections {
     const panel = this.#tracker.find(each => each.sessionContext.session?.kernel?.clientId === session);
     if (!panel) return;
     this.#end(panel);
-    const connection = new Connection(panel, comm, this.#app, this.#listener);
+    const connection = new Connection(this.documentOf(panel), panel, comm, this.#app, this.#listener);
     this.#connections.set(panel, connection);
     comm.onMsg = ({ content }) => connection.receive(/** @type {Record<string, any>} */ (content.data));
     comm.onClose = () => {

@@ -1,7 +1,7 @@
 // @ts-check
 // The document on the page: what the kernel may do to it. Each act is one step of undo; focus and scroll stay.
 
-import { bounded, difference } from './text.js';
+import { bounded, difference, portable } from './text.js';
 
 /**
  * @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel
@@ -17,6 +17,7 @@ const SCROLL_MS = 500;
 const SETTLE_FRAMES = 40;
 const REPLY_MS = 250; // until a reply has reached the kernel
 const TYPES = ['code', 'markdown', 'raw'];
+const HANDED_OVER = 2_000_000; // characters of deleted cells: what the kernel sends back at once, a server lets pass
 
 /** An operation that was not done. `kind`: changed (meanwhile), missing, invalid or failed. */
 export class OperationError extends Error {
@@ -29,6 +30,7 @@ export class OperationError extends Error {
 
 export class NotebookDocument {
   #panel;
+  #actions;
   #shared;
   /** Cells that the agent runs. @type {Set<string>} */
   #runs = new Set();
@@ -36,12 +38,16 @@ export class NotebookDocument {
   #place;
   /** Left until the place is forgotten. */
   #frames = 0;
+  /** Cells that were deleted, as they were. @type {Map<string, import('@jupyterlab/nbformat').ICell>} */
+  #deleted = new Map();
+  #handedOver = 0;
 
-  /** @param {NotebookPanel} panel */
-  constructor(panel) {
+  /** @param {NotebookPanel} panel @param {typeof import('@jupyterlab/notebook').NotebookActions} actions */
+  constructor(panel, actions) {
     const model = panel.content.model;
     if (!model) throw new OperationError('failed', 'The notebook is not loaded yet.');
     this.#panel = panel;
+    this.#actions = actions;
     this.#shared = model.sharedModel;
     // Whoever scrolls wants to be elsewhere.
     panel.content.outerNode.addEventListener('wheel', () => { this.#place = undefined; }, { passive: true });
@@ -101,21 +107,24 @@ export class NotebookDocument {
 
   // -- changing --------------------------------------------------------------------------------------------------------
 
-  /** Below `after`, at the top for null; without it below the asking cell. A deleted cell has an id. @param {Args} args */
-  insert({ id = '', source, type, after = this.askingCell() }) {
+  /**
+   * Below `after`, at the top for null; without it below the asking cell. `deleted` is a whole cell that comes back.
+   * @param {Args} args
+   */
+  insert({ deleted = {}, source = deleted.source, type = deleted.cell_type, after = this.askingCell() }) {
     if (typeof source !== 'string' || !TYPES.includes(type)) {
       throw new OperationError('invalid', 'A new cell needs a source and a type: code, markdown or raw.');
     }
-    if (this.has(id)) throw new OperationError('changed', `Cell ${id} is there again.`);
+    if (this.has(deleted.id)) throw new OperationError('changed', `Cell ${deleted.id} is there again.`);
     const index = after === undefined ? this.#shared.cells.length : this.#indexBelow(after);
     const metadata = type === 'code' ? { trusted: true } : {};
-    const cell = { cell_type: type, source, metadata, ...(id && { id }) };
+    const cell = { cell_type: type, metadata, ...(this.#deleted.get(deleted.id) ?? deleted), source };
     let inserted = '';
     this.#change(() => {
       inserted = this.#shared.insertCell(index, cell).getId();
     });
     this.#flash(inserted);
-    return { id: inserted };
+    return { id: inserted, left_out: cell.left_out };
   }
 
   /** Replaces only what differs, so that cursors stay. @param {Args} args */
@@ -125,7 +134,7 @@ export class NotebookDocument {
     if (cell.getMetadata('editable') === false) throw new OperationError('invalid', `Cell ${id} is read-only.`);
     const { start, end, text } = difference(expected, source);
     asOneStep(cell, () => cell.updateSource(start, end, text));
-    this.#flash(id);
+    this.#flash(id).inputHidden = false;
     return {};
   }
 
@@ -135,11 +144,15 @@ export class NotebookDocument {
     this.#mustNotRun(id);
     if (cell.getMetadata('deletable') === false) throw new OperationError('invalid', `Cell ${id} cannot be deleted.`);
     if (this.#isTyping() && this.#panel.content.activeCell?.model.id === id) this.#dropKeys();
+    const whole = cell.toJSON();
+    const handedOver = portable(whole, HANDED_OVER - this.#handedOver);
+    this.#deleted.set(id, whole);
+    this.#handedOver += JSON.stringify(handedOver).length;
     this.#change(() => {
       this.#shared.deleteCell(this.#index(id));
       if (!this.#shared.cells.length) this.#shared.addCell({ cell_type: 'code', metadata: { trusted: true } });
     });
-    return {};
+    return { cell: handedOver };
   }
 
   /** What the user types on must neither reach another cell nor count as commands. */
@@ -217,7 +230,7 @@ export class NotebookDocument {
     this.#runs.add(id);
     const future = comm.send({ run, id, code: expected }, {}, [], false);
     cell.outputArea.future = /** @type {any} */ (future);
-    this.#flash(id);
+    this.#flash(id).inputHidden = false;
     return {};
   }
 
@@ -302,12 +315,16 @@ export class NotebookDocument {
     return this.#panel.content.activeCell?.editor?.hasFocus() ?? false;
   }
 
-  /** @param {string} id */
+  /** Mark a cell for a moment, in no collapsed section. @param {string} id */
   #flash(id) {
-    const { classList } = this.#panel.content.widgets[this.#index(id)].node;
+    const { content } = this.#panel;
+    const cell = content.widgets[this.#index(id)];
+    this.#actions.expandParent(cell, content);
+    const { classList } = cell.node;
     classList.remove('copilot-changed');
     requestAnimationFrame(() => classList.add('copilot-changed'));
     setTimeout(() => classList.remove('copilot-changed'), FLASH_MS);
+    return cell;
   }
 
   /** Remember the active cell and what is in view; the result goes back there. */

@@ -101,7 +101,7 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
     },
     turnEnded: (connection, turn) => questions.turnEnded(connection, turn),
     refused: (ask, words) => asks.complain(ask, words),
-  });
+  }, shared.notebook.NotebookActions);
 
   showStatus();
   tracker.currentChanged.connect(showStatus);
@@ -121,7 +121,7 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
   }, questions);
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: 'Copilot' });
   new Attachments(app, tracker, Notification);
-  new CodeBlocks(tracker, text => shared.apputils.Clipboard.copyToSystem(text));
+  new CodeBlocks(tracker, text => shared.apputils.Clipboard.copyToSystem(text), connections);
   offerUndo(app, tracker);
   markCopilotNotebooks(app, tracker);
   if (contents) leaveOutOutputs(app, tracker, contents);
@@ -136,16 +136,20 @@ function addStyle() {
 }
 
 /**
- * Links of outputs to cells (`#cell-id=ID`) go to the cell.
+ * Links of outputs to cells (`#cell-id=ID`) go to the cell. In a notebook of a format without ids, their number counts.
  * @param {INotebookTracker} tracker @param {Connections} connections
  */
 function followCellLinks(tracker, connections) {
   document.addEventListener('click', event => {
     const link = event.target instanceof Element ? event.target.closest(CELL_LINK) : null;
     const panel = tracker.find(({ node }) => link !== null && node.contains(link));
-    const cell = link?.getAttribute('href')?.slice('#cell-id='.length) ?? '';
-    const page = connections.of(panel ?? null)?.document;
-    if (!page?.has(cell)) return;
+    if (!panel || !link) return;
+    const page = connections.documentOf(panel);
+    const id = decodeURIComponent(link.getAttribute('href')?.slice('#cell-id='.length) ?? '');
+    const { model, widgets } = panel.content;
+    const counted = model && model.nbformatMinor < 5 ? widgets[Number(/\d+/.exec(link.textContent ?? '')) - 1] : undefined;
+    const cell = page.has(id) ? id : counted?.model.id;
+    if (!cell) return;
     event.preventDefault();
     event.stopPropagation();
     void page.show(cell);

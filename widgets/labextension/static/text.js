@@ -3,8 +3,10 @@
 
 const MAX_IMAGE = 5_000_000;
 const IMAGES = ['image/png', 'image/jpeg'];
+// What nobody reads of HTML and SVG, and what would leave no room for the rest.
+const UNREAD = /<(style|script)\b[^]*?<\/\1\s*>|data:[^"'\s>]{99,}/gi;
 // Characters that change how others are shown, or are not shown at all.
-const HIDING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const HIDING = /[^\P{C}\t\n]|[\p{Zl}\p{Zp}\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufe00-\ufe0e\u{e0100}-\u{e01ef}]/gu;
 
 /**
  * What to replace in `before` so that it becomes `after`. Never splits a surrogate pair: the document would replace its
@@ -82,24 +84,34 @@ function boundedData(data, limit) {
 }
 
 /**
- * An image that is too large stays as an empty one, so that it can be named.
+ * An image that is too large, or of a kind that agents do not take, stays as an empty one, so that it can be named.
  * @param {string} mime @param {unknown} value @param {number} limit
  */
 function boundedValue(mime, value, limit) {
-  if (IMAGES.includes(mime)) {
-    const image = joined(value);
-    return image.length * 0.75 <= MAX_IMAGE ? image : '';
+  if (/html$|xml$/.test(mime)) return cut(joined(value).replace(UNREAD, ''), limit);
+  if (/^text\/|javascript$/.test(mime)) return cut(joined(value), limit);
+  if (mime.endsWith('json')) {
+    const json = JSON.stringify(value);
+    return json.length <= limit ? value : cut(json, limit);
   }
-  if (typeof value === 'string' || Array.isArray(value)) {
-    const isText = /^text\/|^image\/svg|json$|xml$|javascript$/.test(mime);
-    return isText ? cut(joined(value), limit) : undefined;
-  }
-  return JSON.stringify(value).length <= limit ? value : undefined;
+  if (!mime.startsWith('image/')) return undefined;
+  const image = IMAGES.includes(mime) ? joined(value) : '';
+  return image.length * 0.75 <= MAX_IMAGE ? image : '';
+}
+
+/**
+ * A cell without what is too large to be sent.
+ * @param {any} cell @param {number} limit Characters of its outputs, and of its attachments.
+ */
+export function portable(cell, limit) {
+  const large = ['outputs', 'attachments'].filter(name => JSON.stringify(cell[name] ?? null).length > limit);
+  const rest = Object.entries(cell).filter(([name]) => !large.includes(name));
+  return large.length ? { ...Object.fromEntries(rest), left_out: large } : cell;
 }
 
 /** A text in which nothing hides: bidirectional, invisible and control characters become visible. @param {string} text */
 export function visible(text) {
-  return text.replace(HIDING, found => `⟨U+${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+  return text.replace(HIDING, found => `⟨U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
 }
 
 /** One visible line of at most `limit` characters. @param {string} text @param {number} limit */

@@ -22,6 +22,7 @@ from ...frontend.chat_runner import CLOSE_LIMIT
 from ...frontend.command_context import CommandContext
 from ...rendering.changes import TurnChanges
 from ...rendering.footer import Footer, render_footer
+from ...rendering.plain import one_line
 from ..catalogue import choose
 from ..limits import Limits
 from ..pool import CHAT_PLACE, AgentPool
@@ -179,7 +180,7 @@ class ChatSession:
     def _created(self, resumed: str) -> SessionCreated:
         chat, state = self.context.chat_runner.chat, self.conversation().state
         info = chat.info if chat else None
-        agent = (info.title or info.name) if info else ""
+        agent = one_line(info.title or info.name) if info else ""
         model = short_name((state.model if state else None) or "")
         return SessionCreated(self.id, resumed, self.is_running, agent, model)
 
