@@ -12,8 +12,7 @@ import httpx2
 import pytest
 from copilot_kernel.chat import Chat, SharedAgent
 from copilot_kernel.chat.notebook_gate import NO_TURN
-from copilot_kernel.chat.notebook_tools import CODE_ENDED, introduction, is_here
-from copilot_kernel.chat.sessions import KERNEL_ENDED
+from copilot_kernel.chat.notebook_tools import KERNEL_ENDED, introduction, is_here
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused
 from copilot_kernel.mcp_config import McpServer
@@ -213,7 +212,7 @@ async def test_the_next_kernel_tells_that_the_agents_code_has_ended_the_one_befo
                     await ask(chat, each, person)
             next(Path(settings.state).glob("sessions/*.json")).write_text(left[0])  # as at the end of a process
         sent = [params["prompt"] for method, params in script.heard if method == "session/prompt"]
-    told = [str(prompt).count(CODE_ENDED) for prompt in sent]
+    told = [str(prompt).count(KERNEL_ENDED) for prompt in sent]
     assert (told, person.notices.count(KERNEL_ENDED)) == ([0, 0, 0, 1, 0], 1)
 
 

@@ -9,9 +9,7 @@ from copilot_kernel.notebook.expected import MAX_CHARS, difference, edited
 from hypothesis import given
 from hypothesis import strategies as st
 
-SOURCES = st.lists(st.sampled_from(["a", "b", " ", "\u00a0", "\u3000", "\t", "\n", "\r\n", "\r", ".", "é"])).map(
-    "".join
-)
+SOURCES = st.lists(st.sampled_from(["a", "b", " ", "\u00a0", "\u3000", "\t", "\n", "\r\n", ".", "é"])).map("".join)
 
 
 def repeated(source: str) -> str:

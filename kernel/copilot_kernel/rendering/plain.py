@@ -69,7 +69,7 @@ def visible(text: object, *, gaps: bool = True) -> Iterator[tuple[str, str]]:
     for run in _RUNS.split(whole(str(text)).replace("\r\n", "\n")):
         if gaps and not run.strip() and run.count("\n") > _MAX_EMPTY_LINES:
             yield from (("\n", ""), (f"⟨{run.count(chr(10)) - 1} empty lines⟩", "empty lines"), ("\n", ""))
-        elif run and is_visible(run):
+        elif run and is_visible(run.replace("\n", "").replace("\t", "")):
             yield run, ""
         else:
             yield from (_unit(run, at, is_code=not gaps) for at in range(len(run)))
