@@ -78,7 +78,11 @@ async def test_an_id_that_was_sanitised_leads_to_the_agents_own(api: Api) -> Non
             assert (await api.complete("Hello", model=model["id"])).body["model"] == model["id"]
         assert (await api.ask("api/models")).body["active"] == "big-one"
     assert [each["id"].rpartition("-")[0] for each in listed] == ["big", "big-one", "big-one"]
-    assert [each["name"] for each in listed] == ["big-one !", "big one !", "big?one !"]
+    assert [each["name"] for each in listed] == [
+        "big-one ⟨U+2066⟩!",
+        "big one ⟨U+2066⟩!",
+        "big⟨U+202E⟩?one ⟨U+2066⟩!",
+    ]
     assert sorted(chosen) == sorted(own[:2])
 
 
