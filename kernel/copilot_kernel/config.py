@@ -213,7 +213,7 @@ def folder_beside(settings: Settings) -> str:
     except FileNotFoundError:
         return "the current folder no longer exists"
     is_same = os.path.realpath(current) == os.path.realpath(settings.folder)
-    return "" if settings.cwd or is_same else f"not the current folder, {current}; COPILOT_KERNEL_CWD chooses another"
+    return "" if settings.cwd or is_same else f"the current folder is {current}; to change this, set COPILOT_KERNEL_CWD"
 
 
 def in_mode(settings: Settings, mode: str, origin: str) -> Settings:

@@ -63,7 +63,7 @@ def begin(front_end: FrontEnd, body: str, cell: str = CELL, **options: Any) -> s
     """Begin a cell that waits while the agent does `body`, lines of an async function of `notebook`."""
     (Path(front_end.process.cwd()) / "gate").unlink(missing_ok=True)  # of a script whose turn was over before it
     lines = "\n".join(f"    {line}" for line in body.splitlines())
-    assert front_end.run(f"async def script(notebook):\n{lines}", store_history=False).status == "ok"
+    assert front_end.run(f"played = None\nasync def script(notebook):\n{lines}", store_history=False).status == "ok"
     return front_end.execute(cell, **options)
 
 

@@ -338,14 +338,13 @@ def test_without_a_page_the_saved_cells_are_read_and_none_is_changed(
     )
     assert value(agent, "played.cells[1].outputs[0]['text']") == "a\nb"
     for change in ("await notebook.edit('two', '1', '2')", "await notebook.restart_kernel()"):
-        agent.finish(begin(agent, change, live=False))
-        assert value(agent, "type(played).__name__") == "NoPage"
+        shown = agent.finish(begin(agent, change, live=False)).text
+        assert value(agent, "type(played).__name__") == "NoPage", shown
     assert "Ask the user" in value(agent, "str(played)")
     assert not [m for m in agent.published if m["content"].get("target_name") == "copilot.notebook"]
-    agent.finish(
-        begin(agent, "return (await notebook.run_python('6 * 7')).outputs[0]['data']['text/plain']", live=False)
-    )
-    assert value(agent, "played") == "42"
+    run = "return (await notebook.run_python('6 * 7')).outputs[0]['data']['text/plain']"
+    shown = agent.finish(begin(agent, run, live=False)).text
+    assert value(agent, "repr(played)") == "'42'", shown
 
 
 def test_where_the_notebook_is_unknown_that_is_said(start_kernel: StartKernel) -> None:

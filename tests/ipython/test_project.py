@@ -50,7 +50,7 @@ def test_python_code_that_leaves_the_folder_moves_no_project(
         assert kernel.run("%copilot demo: say one").status == "ok"
     assert kernel.run(LEFT[how]).status == "ok"
     said = kernel.run("%copilot demo: say two").text
-    words = "the current folder no longer exists" if how == "deleted" else "not the current folder, /;"
+    words = "the current folder no longer exists" if how == "deleted" else "the current folder is /;"
     assert (words in said) is not turn_before
     check(kernel, work, "%copilot ")
     assert words in kernel.run("%copilot %status").text

@@ -355,7 +355,7 @@ async def test_connections_are_bounded_and_free_again(endpoint: Endpoint, monkey
 
 
 async def test_who_sends_no_token_keeps_nobody_out(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MAX_CONNECTIONS", "MAX_STRANGERS"):
+    for name in ("MAX_CONNECTIONS", "MAX_UNAUTHENTICATED"):
         monkeypatch.setattr(server, name, 2, raising=False)
     refused = await connected(endpoint)
     refused[1].write(b"GET / HTTP/1.1\r\n\r\n")

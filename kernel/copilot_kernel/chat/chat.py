@@ -150,7 +150,7 @@ class Chat:
         self.options = SessionOptions(self._sessions, self._state)
         # Each is called after each change, with the update that made it, or None.
         self.observers = self._state.observers
-        # Its own commands that were sent: what they change, in which session, and the options that it had told before.
+        # The agent's own commands that were sent: kind of change, command, session, and its options until then.
         self._sent: list[tuple[Kind, str, Session, tuple[Json, ...]]] = []
         self._stop = Stop()
         self._failed: Turn | None = None
@@ -200,7 +200,7 @@ class Chat:
     def standing(self) -> tuple[str, ...]:
         """What its own commands, options and modes have changed in the open session, whoever set them.
 
-        A command that ends questions counts until the agent tells its options anew.
+        A command that ends questions counts until the agent reports its options again.
         """
         if (session := self.session) is None or (state := self.conversation.state) is None:
             return ()

@@ -40,7 +40,7 @@ _TOOLS = tools_for(has_kernel=True)
 class NotebookGate:
     """A `Gate` for one conversation. `is_listed`: the agent has asked our server for its tools.
 
-    `sees` is what the agent can read: a notice names it before the first read of a session. `note_runs` is told how
+    `sees` is what the agent can read: a notice names it before the first read of a session. `note_runs` gets how
     many pieces of code run.
     """
 

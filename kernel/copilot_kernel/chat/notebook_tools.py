@@ -46,7 +46,7 @@ _CODE = (
     "list_variables and inspect_variable show the user's live variables; insert_cell with `run` adds code to keep and "
     "shows its figures; run_python is for a quick look. "
 )
-KERNEL_ENDED = "The code that the agent ran last has ended the kernel, unless it was restarted: all variables are lost."
+KERNEL_ENDED = "The agent's code ended the kernel, or the kernel was restarted: all variables are lost."
 _ASKS = "The user is asked before anything is changed or run; do not ask in words as well."
 
 
@@ -63,7 +63,7 @@ class _Offer:
 class NotebookTools:
     """Without a `notebook`, nothing is served. `outlived`: the agent may live on when the chat ends.
 
-    `note_runs` is told how many pieces of the agent's code run.
+    `note_runs` gets how many pieces of the agent's code run.
     """
 
     def __init__(

@@ -41,8 +41,8 @@ LOCK_SECONDS, LOCK_PAUSE_SECONDS = 2.0, 0.02
 
 OWN_CODE = "belongs to what runs this kernel"
 OPEN_NOTEBOOK = (
-    "is open in your notebook: the page will not show the change, and you will have to choose between it and yours. "
-    "The agent has tools for open notebooks"
+    "is a notebook that you have open; the page will not show the change, and saving it may overwrite the change. "
+    "The agent can use the notebook's tools instead"
 )
 
 T = TypeVar("T")

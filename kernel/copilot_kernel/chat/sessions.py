@@ -51,12 +51,12 @@ GONE = f"The agent no longer has the previous conversation. {_REPEAT}"
 LOST = "A new conversation starts here, because the previous one could not be resumed: {}"
 ELSEWHERE = "{} A new conversation starts here. To return to the other one, close it there and run `%resume {}`."
 OTHER_NOTEBOOK = (
-    "A new conversation starts here: none of the cells of the one that this notebook's path is known by is left. "
+    "A new conversation starts here, because no cell of the previous one is left in this notebook. "
     "To return to it, run `%resume {}`."
 )
 KEPT = (
-    "The agent was not ended, since it would forget this conversation. If it refuses again when you have signed in, "
-    "type `%restart`."
+    "The agent keeps running, because it would lose this conversation otherwise. "
+    "If it still refuses after you sign in, run `%restart`."
 )
 UNSHOWN = "The conversation was resumed, but the agent cannot show its earlier messages."
 

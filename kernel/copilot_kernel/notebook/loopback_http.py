@@ -15,7 +15,7 @@ MAX_HEAD_BYTES = 16_384
 MAX_BODY_BYTES = 8_000_000
 MAX_CONNECTIONS = 32
 """Of those who have sent a valid token."""
-MAX_STRANGERS = 128
+MAX_UNAUTHENTICATED = 128
 """Connections without one; beyond that, the oldest are closed. asyncio accepts up to 100 at a time: each of those must
 get to send a request."""
 

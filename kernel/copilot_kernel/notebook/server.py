@@ -23,7 +23,7 @@ from .loopback_http import (
     IDLE_SECONDS,
     MAX_CONNECTIONS,
     MAX_HEAD_BYTES,
-    MAX_STRANGERS,
+    MAX_UNAUTHENTICATED,
     Head,
     HttpError,
     event_stream,
@@ -111,8 +111,8 @@ class NotebookServer:
         task = asyncio.current_task()
         assert task is not None
         self._connections[task] = False
-        for stranger in [each for each, is_known in self._connections.items() if not is_known][:-MAX_STRANGERS]:
-            stranger.cancel()
+        for oldest in [each for each, is_known in self._connections.items() if not is_known][:-MAX_UNAUTHENTICATED]:
+            oldest.cancel()
         try:
             with suppress(OSError, asyncio.CancelledError):  # the agent has gone, or we close it
                 try:

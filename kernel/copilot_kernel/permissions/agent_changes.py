@@ -40,7 +40,7 @@ def changes_of(agent: str) -> tuple[AgentChange, ...]:
 def unasking(rows: tuple[AgentChange, ...], state: SessionState) -> list[str]:
     """The options and the mode of the session, with their values, that end questions."""
     words = {"True": "on", "False": "off"}
-    told = {str(each.get("id")): words.get(value := str(each.get("currentValue")), value) for each in state.options}
-    values = {**told, "mode": short_name(state.mode or "")}.items()
+    reported = {str(each.get("id")): words.get(value := str(each.get("currentValue")), value) for each in state.options}
+    values = {**reported, "mode": short_name(state.mode or "")}.items()
     found = (f"{name} {value}" for row in rows for name, value in values if row.option == name and row.applies(value))
     return list(dict.fromkeys(found))

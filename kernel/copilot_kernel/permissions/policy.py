@@ -29,7 +29,7 @@ __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "pa
 ALLOWED_BY_MODE = "The mode {} allows it in the project."
 NO_ALLOW_ONCE = "But the agent does not offer to allow it only once."
 PLAN = "plan"
-REMOTE = "Whoever sees the text then loads something from {}, and what its address says goes there."
+REMOTE = "Showing this text loads content from {}, and the address itself can carry data there."
 NO_TOOL = "The call does not name the server that does it."
 # Characters of a command for which a rule is worth saving.
 MAX_SUGGESTED = 1_000

@@ -21,7 +21,7 @@ class Kind(Enum):
     NEW = "New since the agent was started: {}. Review what is there: Git, editors or other agents act on it."
     CHANGED = (
         "Changed since the agent was started, perhaps by the agent: {}. Review what is there. It may no longer be "
-        "protected, so the next prompt starts the agent anew, unless other conversations on the server use it."
+        "protected, so the next prompt restarts the agent, unless other conversations on the server use it."
     )
     PARTIAL = "Not all protected files could be compared: too many, or unreadable, in {}."
 
