@@ -89,6 +89,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Kernels and agents are waited for most of the time: more processes than cores keep these busy."""
+    return len(os.sched_getaffinity(0)) + 2
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Of several processes one takes a whole file, and one all that is played with real agents, once for all tests.
 

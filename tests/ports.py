@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import random
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
+from functools import cache
+from itertools import cycle
 
 import pytest
 from jupyter_client.connect import LocalPortCache
@@ -18,11 +20,16 @@ SHARES = 100
 
 
 def free_port() -> int:
-    """A port that nobody uses now."""
+    """Return a port that nobody uses now, and none twice before all were used."""
     while True:
-        port = random.choice(CHOICE[os.getpid() % SHARES :: SHARES])
+        port = next(_share_of(os.getpid()))
         with suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
+
+
+@cache
+def _share_of(process: int) -> Iterator[int]:
+    return cycle(random.sample(share := CHOICE[process % SHARES :: SHARES], len(share)))
 
 
 def port_of_kernel(cache: LocalPortCache, ip: str) -> int:
