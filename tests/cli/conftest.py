@@ -6,13 +6,17 @@ import io
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 import pytest
-from copilot_kernel import cli
+from copilot_kernel import cli, config
+from copilot_kernel.chat import Chat
 
+from ..chat.people import ask
 from ..trusting import trust_environment
 
 PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
@@ -44,25 +48,53 @@ def environ(tmp_path: Path) -> dict[str, str]:
     return environ
 
 
-@pytest.fixture
-def program(
-    tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Program:
-    """Run `copilot-kernel` where there is no terminal; keywords are added to the environment."""
+Surroundings = Callable[..., AbstractContextManager[None]]
 
-    def run(*arguments: str, stdin: str = "", **more: str) -> Done:
+
+@pytest.fixture
+def surroundings(tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Surroundings:
+    """The folder and environment of a command; keywords are added to the latter."""
+
+    @contextmanager
+    def enter(**more: str) -> Iterator[None]:
         with monkeypatch.context() as patch:
             patch.chdir(tmp_path)
             for name in {*os.environ} - {*environ, *more}:
                 patch.delenv(name)
             for name, value in (environ | more).items():
                 patch.setenv(name, value)
-            patch.setattr("sys.stdin", io.StringIO(stdin))
             time.tzset()
+            yield
+        time.tzset()
+
+    return enter
+
+
+@pytest.fixture
+def program(surroundings: Surroundings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    """Run `copilot-kernel` where there is no terminal; keywords are added to the environment."""
+
+    def run(*arguments: str, stdin: str = "", **more: str) -> Done:
+        with surroundings(**more), monkeypatch.context() as patch:
+            patch.setattr("sys.stdin", io.StringIO(stdin))
             capsys.readouterr()
             code = cli.main(arguments)
             out, err = capsys.readouterr()
-        time.tzset()
         return Done(code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def converse(surroundings: Surroundings) -> Callable[..., str]:
+    """Have a turn with the agent; the id of its session."""
+
+    async def one_turn(prompt: str) -> str:
+        async with Chat(config.load()) as chat:
+            return (await ask(chat, prompt)).session_id
+
+    def run(prompt: str, **more: str) -> str:
+        with surroundings(**more):
+            return anyio.run(one_turn, prompt)
 
     return run

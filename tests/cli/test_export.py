@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -94,15 +93,10 @@ def test_damaged_lines_are_counted(program, store, tmp_path):
 # -- by the agent -------------------------------------------------------------------------------------------------
 
 
-def ask(program, store, prompt: str) -> str:
-    session: str = json.loads(program("ask", "--json", prompt, **store).stdout)["session_id"]
-    return session
-
-
-def test_the_agent_replays_the_conversation(program, store, tmp_path):
+def test_the_agent_replays_the_conversation(program, store, tmp_path, converse):
     (tmp_path / "a.txt").write_text("old")
     prompt = "demo: say First.\nedit a.txt old => new"
-    session = ask(program, store | {"COPILOT_KERNEL_ALLOW": '["Edit"]'}, prompt)
+    session = converse(prompt, **store | {"COPILOT_KERNEL_ALLOW": '["Edit"]'})
     done = program("export", session[:8], "-o", "chat.ipynb", **store)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "chat.ipynb: 1 prompt, replayed by the agent\n"
@@ -125,8 +119,8 @@ def test_an_agent_that_cannot_replay_leaves_it_to_the_log(program, store, tmp_pa
     assert "reading the event log instead: " in done.stderr
 
 
-def test_without_a_log_the_agent_s_failure_is_the_error(program, store, tmp_path):
-    session = ask(program, store, "demo: say Hello")
+def test_without_a_log_the_agent_s_failure_is_the_error(program, converse, store, tmp_path):
+    session = converse("demo: say Hello", **store)
     done = program("export", session, "-o", "chat.ipynb", COPILOT_KERNEL_DEMO="load-fails,no-resume", **store)
     assert (done.returncode, done.stdout, (tmp_path / "chat.ipynb").exists()) == (1, "", False)
     assert done.stderr.startswith("copilot-kernel: ")

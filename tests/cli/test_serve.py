@@ -65,7 +65,7 @@ def test_a_server_that_does_not_start_says_why(environ: dict[str, str], tmp_path
     assert "The 'rate_limit' trait of a CopilotApp instance expected an int" in done.stderr
 
 
-@pytest.mark.parametrize("typed", [("serve", "stop"), ("serve", "status"), ("doctor",), ("ask", "Hello")])
+@pytest.mark.parametrize("typed", [("serve", "stop"), ("serve", "status"), ("doctor",)])
 def test_nothing_else_takes_them(capsys: pytest.CaptureFixture[str], typed: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as end:
         cli.main([*typed, "--CopilotApp.rate_limit=0"])

@@ -73,9 +73,8 @@ def test_json_is_one_object_and_nothing_else(program, store, tmp_path):
     }
 
 
-def test_what_the_agent_lists_stands_beside_what_is_on_disk(program, store, tmp_path):
-    asked_now = program("ask", "--json", "demo: say Hello", **store)
-    session = json.loads(asked_now.stdout)["session_id"]
+def test_what_the_agent_lists_stands_beside_what_is_on_disk(program, converse, store, tmp_path):
+    session = converse("demo: say Hello", **store)
     write(tmp_path / "copilot" / "session-state" / session / "events.jsonl", [asked("on disk, too")])
     sessions = listed(program("sessions", "--json", **store))["sessions"]
     assert [(each["id"], each["sources"]) for each in sessions] == [
@@ -87,10 +86,10 @@ def test_what_the_agent_lists_stands_beside_what_is_on_disk(program, store, tmp_
     assert datetime.fromisoformat(sessions[0]["updated"]).tzinfo == UTC
 
 
-def test_sessions_of_this_folder_are_kept_apart_from_others(program, store, tmp_path):
+def test_sessions_of_this_folder_are_kept_apart_from_others(program, converse, store, tmp_path):
     (tmp_path / "other").mkdir()
-    program("ask", "demo: say Hello", **store)
-    program("ask", "demo: say Bye", COPILOT_KERNEL_CWD=str(tmp_path / "other"), **store)
+    converse("demo: say Hello", **store)
+    converse("demo: say Bye", COPILOT_KERNEL_CWD=str(tmp_path / "other"), **store)
     here = listed(program("sessions", "--json", "--here", **store))["sessions"]
     everywhere = listed(program("sessions", "--json", **store))["sessions"]
     assert [each["title"] for each in here] == ["Demo: demo: say Hello", "Fix\x1b]0;x\x07 \u202eit"]

@@ -20,7 +20,6 @@ _EXAMPLES = """\
 examples:
   copilot-kernel demo                              the tour in JupyterLab, with a built-in demo agent
   copilot-kernel doctor                            is everything there, and what is set?
-  copilot-kernel ask "What does this folder hold?"
   copilot-kernel serve --port 8080                 an OpenAI-compatible API, and a chat page
   copilot-kernel export last -o chat.ipynb         the last conversation as a notebook
   copilot-kernel install --user --name claude --display-name Claude --agent claude-agent-acp
@@ -120,19 +119,6 @@ _COMMANDS = (
             "--port": {"type": _port, "help": "port of JupyterLab (default: the first free one from 8888)"},
         },
         exclusive=("--no-browser", "--execute"),
-    ),
-    _Command(
-        "ask",
-        "run one turn in the terminal",
-        "\nThe answer goes to stdout, everything else to stderr. The agent's questions are asked in the"
-        "\nterminal; without a terminal, they are rejected. Ctrl-C cancels the turn. A terminal shows the"
-        "\nanswer's Markdown formatted if rich is installed: pip install 'copilot-kernel[terminal]'."
-        "\nExit codes: 0 answered, 1 the agent failed, 2 usage error, 130 cancelled.",
-        {
-            "prompt": {"help": "what to ask; - reads it from stdin"},
-            "--agent": _AGENT,
-            "--json": _flag("print one JSON object: text, stop_reason, tool_calls, session_id"),
-        },
     ),
     _Command(
         "serve",
