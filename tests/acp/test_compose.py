@@ -3,16 +3,15 @@
 from typing import Any
 
 import pytest
+from copilot_kernel.acp import dialects
 from copilot_kernel.acp.compose import compose_answer, compose_block, compose_initialize
 from copilot_kernel.acp.messages import (
     AudioBlock,
     EmbeddedResource,
     ImageBlock,
     PermissionOption,
-    PermissionRequest,
     ResourceLink,
     TextBlock,
-    ToolCallUpdate,
     UnknownBlock,
 )
 from copilot_kernel.acp.parse import parse_block
@@ -20,8 +19,8 @@ from copilot_kernel.acp.parse import parse_block
 from .conftest import Valid
 
 OPTION = PermissionOption("opt-1", "Allow", "allow_once")
-COMPLETE = PermissionRequest("s", ToolCallUpdate("t"), (OPTION,))
-INCOMPLETE = PermissionRequest(None, ToolCallUpdate(""), (OPTION,), complete=False)
+COMPLETE: list[Any] = [{"sessionId": "s"}, {"toolCall": {}}]
+INCOMPLETE: list[Any] = [{"title": "T"}, None]
 
 BLOCKS = [
     (TextBlock("a"), {"type": "text", "text": "a"}),
@@ -57,11 +56,13 @@ def test_a_block_is_sent_as_the_specification_writes_it(block: Any, raw: Any) ->
     assert compose_block(UnknownBlock({"type": "new"})) == {"type": "new"}
 
 
-@pytest.mark.parametrize(("request_", "option", "raw"), ANSWERS)
+@pytest.mark.parametrize(("requests", "option", "raw"), ANSWERS)
 def test_an_answer_has_both_forms_only_for_a_request_outside_the_specification(
-    request_: PermissionRequest, option: PermissionOption | None, raw: Any
+    requests: list[Any], option: PermissionOption | None, raw: Any
 ) -> None:
-    assert compose_answer(request_, option) == raw
+    for params in requests:
+        assert dialects.permission_answer(compose_answer(option), params, "nested") == raw
+        assert dialects.permission_answer(compose_answer(option), params, "flat") == raw["outcome"]
 
 
 def test_we_offer_what_we_show_and_serve_and_nothing_else() -> None:

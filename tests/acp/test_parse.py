@@ -217,7 +217,7 @@ BLOCKS: list[tuple[Any, Any]] = [
         EmbeddedResource("u", "t", None, "m"),
     ),
     ({"type": "resource", "resource": {"uri": "u", "blob": "aA=="}}, EmbeddedResource("u", None, "aA==")),
-    ("text alone", TextBlock("text alone")),
+    ("text alone", UnknownBlock("text alone")),
     ({"type": "text"}, UnknownBlock({"type": "text"})),
     ({"type": "image", "uri": "u"}, UnknownBlock({"type": "image", "uri": "u"})),
     ({"type": "resource", "text": "t"}, UnknownBlock({"type": "resource", "text": "t"})),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from copilot_kernel.acp import dialects
 from copilot_kernel.acp.messages import (
     AgentInfo,
     AudioBlock,
@@ -25,7 +26,7 @@ from copilot_kernel.acp.messages import (
     ToolCallUpdate,
     UnknownBlock,
 )
-from copilot_kernel.acp.parse import parse_block, parse_content, parse_permission, parse_update
+from copilot_kernel.acp.parse import parse_block, parse_permission, parse_update
 from copilot_kernel.acp.results import _COPILOT_SIGN_IN, parse_initialize, parse_prompt_result, parse_session
 
 DATA = Path(__file__).parent / "data"
@@ -63,7 +64,6 @@ def test_the_copilot_guides_permission_request_becomes_a_call_of_its_words() -> 
             PermissionOption("reject_once", "Reject", "reject_once"),
             PermissionOption("reject_always", "Always reject", "reject_always"),
         ),
-        complete=False,
     )
 
 
@@ -93,14 +93,18 @@ def test_the_acp_references_updates_are_understood() -> None:
     ]
 
 
-@pytest.mark.parametrize(("block", "parsed"), [
-    ({"type": "terminal", "content": [{"type": "text", "text": "a"}, "b"]}, TerminalContent("", "a\nb")),
-    ({"type": "terminal", "terminalId": "t", "content": {"type": "text", "text": "ok"}}, TerminalContent("t", "ok")),
-    ({"type": "terminal", "content": None}, UnknownBlock({"type": "terminal", "content": None})),
-    ({"type": "terminal", "content": [{"text": 3}]}, UnknownBlock({"type": "terminal", "content": [{"text": 3}]})),
+NO_OUTPUT = {"type": "terminal", "content": [{"text": 3}]}
+
+
+@pytest.mark.parametrize(("items", "content", "output"), [
+    ([{"type": "terminal", "content": [{"type": "text", "text": "a"}, "b"]}], (TerminalContent("terminal"),), "a\nb"),
+    ({"type": "terminal", "terminalId": "t", "content": {"text": "ok"}}, (TerminalContent("t"),), "ok"),
+    ([NO_OUTPUT], (UnknownBlock(NO_OUTPUT),), ""),
 ])  # fmt: skip
-def test_a_terminal_may_come_with_its_output(block: Any, parsed: Any) -> None:
-    assert parse_content(block) == parsed
+def test_a_terminal_may_come_with_its_output(items: Any, content: Any, output: str) -> None:
+    update = parse_update({"sessionUpdate": "tool_call_update", "toolCallId": "t1", "content": items})
+    meta = {"terminal_output": {"data": output}} if output else None
+    assert update == ToolCallUpdate("t1", content=content, meta=meta)
 
 
 def test_the_acp_references_permission_request_is_complete() -> None:
@@ -132,9 +136,9 @@ def test_the_acp_references_answers_and_blocks_are_understood() -> None:
         prompt=frozenset({"image", "embeddedContext"}),
         mcp=frozenset({"http"}),
     )
-    result = REFERENCE["session/prompt"]
-    assert parse_prompt_result(result) == PromptResult("end_turn", messages=tuple(result["messages"]))
-    assert [parse_block(raw) for raw in REFERENCE["blocks"]] == [
+    said = (Chunk("agent", TextBlock("Done."), "result 0"),)
+    assert parse_prompt_result(REFERENCE["session/prompt"]) == PromptResult("end_turn", messages=said)
+    assert [parse_block(dialects.block(raw)) for raw in REFERENCE["blocks"]] == [
         TextBlock("plain"),
         ImageBlock("aGk=", "image/png"),
         AudioBlock("aGk=", "audio/wav"),

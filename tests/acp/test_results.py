@@ -34,7 +34,7 @@ REQUESTS: list[tuple[Any, PermissionRequest]] = [
             "s", ToolCallUpdate(""), (PermissionOption("b", "b", "allow_forever"), PermissionOption("a", "a", ""))
         ),
     ),
-    (None, PermissionRequest(None, ToolCallUpdate(""), (), complete=False)),
+    (None, PermissionRequest(None, ToolCallUpdate(""), ())),
 ]
 
 

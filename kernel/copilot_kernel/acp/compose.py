@@ -12,7 +12,6 @@ from .messages import (
     ImageBlock,
     Json,
     PermissionOption,
-    PermissionRequest,
     ResourceLink,
     TextBlock,
     UnknownBlock,
@@ -37,21 +36,11 @@ def compose_initialize(version: str, offers: Collection[str] = ()) -> Json:
     }
 
 
-def compose_answer(request: PermissionRequest, option: PermissionOption | None, form: str = "nested") -> Json:
-    """The result of `session/request_permission`; None is `cancelled`.
-
-    The `form` is `nested`, as specified, or by a setting a dialect's `flat`. A request that lacks required members is
-    from an agent written for another form of the answer: it gets both forms in one object, which no agent that follows
-    the specification ever receives.
-    """
-    if form == "flat":
-        return {"outcome": "cancelled"} if option is None else {"outcome": "selected", "optionId": option.id}
+def compose_answer(option: PermissionOption | None) -> Json:
+    """The result of `session/request_permission`; None is `cancelled`."""
     if option is None:
-        answer: Json = {"outcome": {"outcome": "cancelled"}, "cancelled": True}
-    else:
-        chosen = {"optionId": option.id}
-        answer = {"outcome": {"outcome": "selected", **chosen}, "selected": chosen}
-    return {"outcome": answer["outcome"]} if request.complete else answer
+        return {"outcome": {"outcome": "cancelled"}}
+    return {"outcome": {"outcome": "selected", "optionId": option.id}}
 
 
 def compose_block(block: Block) -> Json:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import dialects
 from .chunk_line import AddressedChunk
 from .compose import compose_answer
 from .jsonrpc import method_not_found
@@ -26,7 +27,7 @@ class ClientHandlers:
     """Callbacks, all called in wire order.
 
     `on_update(session_id, update)` gets the session's updates, `services` serve requests and `listeners` take
-    notifications by method. For `answer_form` see `compose_answer`.
+    notifications by method. For `answer_form` see `dialects.permission_answer`.
     """
 
     on_update: OnUpdate
@@ -53,14 +54,13 @@ class ClientHandlers:
     def serve(self, method: str, params: Any) -> Coroutine[Any, Any, Any]:
         """Raises RequestFailed for an unknown method."""
         if method == "session/request_permission":
-            request = parse_permission(params)
-            return self._decide(request, self.on_permission(request))
+            return self._decide(params, self.on_permission(parse_permission(params)))
         if method not in self.services:
             raise method_not_found(method)
         return self.services[method](params if isinstance(params, dict) else {})
 
-    async def _decide(self, request: PermissionRequest, decision: Coroutine[Any, Any, PermissionOption | None]) -> Json:
-        return compose_answer(request, await decision, self.answer_form)
+    async def _decide(self, params: Any, decision: Coroutine[Any, Any, PermissionOption | None]) -> Json:
+        return dialects.permission_answer(compose_answer(await decision), params, self.answer_form)
 
 
 def _addressed(params: Any) -> tuple[str, Update]:

@@ -1,8 +1,4 @@
-"""Read any JSON: each helper returns a value of the wanted type, or a default, from what `load` returns; never raises.
-
-`ALIASES` holds the member names of older dialects of the protocol. They are consulted only where the specification's
-own member is absent, so a message that follows the specification is never read in another way.
-"""
+"""Read any JSON that `load` returns: each helper returns a value of the wanted type, or a default, and never raises."""
 
 from __future__ import annotations
 
@@ -16,20 +12,6 @@ from msgspec.json import Decoder
 from .messages import Json
 
 MAX_DEPTH = 200
-
-ALIASES: dict[str, dict[str, str]] = {
-    "update": {"kind": "sessionUpdate"},
-    "tool call": {"toolKind": "kind", "input": "rawInput", "output": "content"},
-    "diff": {"oldContent": "oldText", "newContent": "newText"},
-    "plan": {"steps": "entries"},
-    "plan entry": {"description": "content"},
-    "mode": {"modeId": "currentModeId"},
-    "option": {"configId": "id", "optionId": "id"},
-    "prompt capabilities": {"images": "image"},
-    "agent capabilities": {"mcp": "mcpCapabilities"},
-    "mcp capabilities": {"httpTransport": "http", "sseTransport": "sse"},
-}
-"""For each shape: the names of dialects, and the member of the specification that they stand for."""
 
 
 def as_dict(raw: Any) -> Json:
@@ -67,14 +49,6 @@ def as_id(raw: Any) -> str:
 def opt_int(raw: Any) -> int | None:
     """An integer; 3.0 is one, `true` is not."""
     return int(raw) if isinstance(raw, int | float) and not isinstance(raw, bool) else None
-
-
-def canonical(shape: str, raw: Any) -> Json:
-    """`raw` with the specification's member names; see `ALIASES`."""
-    aliases, members = ALIASES[shape], as_dict(raw)
-    if members.keys().isdisjoint(aliases):
-        return members
-    return {name if aliases.get(name, name) in members else aliases[name]: value for name, value in members.items()}
 
 
 # -- text to JSON -------------------------------------------------------------------------------------------------

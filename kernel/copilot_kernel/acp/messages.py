@@ -77,7 +77,7 @@ class Diff(Struct, frozen=True):
 
 
 class TerminalContent(Struct, frozen=True):
-    """A terminal, whose output is in the `meta` of the tool call; one dialect sends the `output` itself."""
+    """A terminal, whose output is in the `meta` of the tool call."""
 
     terminal_id: str = ""
     output: str = ""
@@ -129,7 +129,7 @@ class PlanEntry(Struct, frozen=True):
 
 
 class PlanUpdate(Struct, frozen=True):
-    """The whole plan, replacing the one before; only a dialect gives it a description."""
+    """The whole plan, replacing the one before. A `description` is not in the specification."""
 
     entries: tuple[PlanEntry, ...]
     description: str = ""
@@ -236,12 +236,11 @@ class PermissionOption(Struct, frozen=True):
 
 
 class PermissionRequest(Struct, frozen=True):
-    """`session/request_permission`; `complete` is False if it has neither `sessionId` nor `toolCall`."""
+    """The parameters of `session/request_permission`."""
 
     session_id: str | None
     tool_call: ToolCallUpdate
     options: tuple[PermissionOption, ...]
-    complete: bool = True
 
 
 class AuthMethod(Struct, frozen=True):
@@ -317,4 +316,4 @@ class PromptResult(Struct, frozen=True):
 
     stop_reason: str
     usage: Json | None = None
-    messages: tuple[Any, ...] = ()
+    messages: tuple[Update, ...] = ()

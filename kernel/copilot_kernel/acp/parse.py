@@ -10,9 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from msgspec.structs import replace
-
-from .lenient import as_dict, as_dicts, as_id, as_str, canonical, opt_int, opt_str
+from . import dialects
+from .lenient import as_dict, as_dicts, as_id, as_list, as_str, opt_int, opt_str
 from .messages import (
     KINDS,
     STATUSES,
@@ -51,10 +50,8 @@ from .messages import (
 
 def parse_update(raw: Any) -> Update:
     """Read the `update` of a `session/update`; one that lacks an essential member is an UnknownUpdate."""
-    update = canonical("update", raw)
+    update = dialects.update(raw)
     kind = as_str(update.get("sessionUpdate"))
-    if "sessionUpdate" not in update and "plan" in update:  # a dialect sends plans without a discriminator
-        kind = "plan"
     reader = _READERS.get(kind)
     return (reader(update) if reader else None) or UnknownUpdate(kind, raw)
 
@@ -63,23 +60,21 @@ def parse_update(raw: Any) -> Update:
 
 
 def parse_block(raw: Any) -> Block:
-    """Read a content block; a bare string is text. Anything unreadable is an UnknownBlock."""
-    if isinstance(raw, str):
-        return TextBlock(as_str(raw))
+    """Read a content block. Anything unreadable is an UnknownBlock."""
     return _known_block(as_dict(raw)) or UnknownBlock(raw)
 
 
 def parse_content(raw: Any) -> ToolContent:
-    """Read one item of a tool call's `content`; bare blocks occur in the specification's own examples."""
+    """Read one item of a tool call's `content`."""
     item = as_dict(raw)
     match item.get("type"):
         case "content" if "content" in item:
             return parse_block(item["content"])
         case "diff":
             return _diff(item) or UnknownBlock(raw)
-        case "terminal":
-            return _terminal(item) or UnknownBlock(raw)
-    return parse_block(raw)
+        case "terminal" if terminal_id := as_id(item.get("terminalId")):
+            return TerminalContent(terminal_id)
+    return UnknownBlock(raw)
 
 
 def _known_block(raw: Json) -> Block | None:
@@ -91,16 +86,15 @@ def _known_block(raw: Json) -> Block | None:
             return ImageBlock(data, mime_type, uri or "")
         case "audio" if data is not None:
             return AudioBlock(data, mime_type)
-        case "resource_link" | "resourceLink" if uri is not None:
+        case "resource_link" if uri is not None:
             name, title, description = (as_str(raw.get(key)) for key in ("name", "title", "description"))
             return ResourceLink(uri, name, title, description, mime_type, opt_int(raw.get("size")))
         case "resource":
-            return _resource(raw if "resource" not in raw else as_dict(raw["resource"]))
+            return _resource(as_dict(raw.get("resource")))
     return None
 
 
 def _resource(raw: Json) -> Block | None:
-    """A dialect puts the members into the block itself."""
     uri = opt_str(raw.get("uri"))
     if uri is None:
         return None
@@ -108,46 +102,29 @@ def _resource(raw: Json) -> Block | None:
 
 
 def _diff(raw: Json) -> Diff | None:
-    raw = canonical("diff", raw)
     path, old, new = (opt_str(raw.get(name)) for name in ("path", "oldText", "newText"))
     if path is None or (old is None and new is None):
         return None
     return Diff(path, old, new or "")
 
 
-def _terminal(raw: Json) -> TerminalContent | None:
-    """A dialect sends the output itself: a block or several, whose `type` may be missing."""
-    content = raw.get("content")
-    blocks = content if isinstance(content, list) else [content]
-    output = "\n".join(filter(None, (as_str(as_dict(each).get("text")) or as_str(each) for each in blocks)))
-    terminal_id = as_id(raw.get("terminalId"))
-    return TerminalContent(terminal_id, output) if terminal_id or output else None
-
-
 # -- tool calls and permissions -----------------------------------------------------------------------------------
 
 
 def parse_permission(params: Any) -> PermissionRequest:
-    """Read `session/request_permission`; without a tool call, one is made of its title and description.
-
-    Version 2 of the protocol has the tool call in `subject`. The words beside it are no part of the call: they are
-    added to its `_meta`, as `question`.
-    """
-    params = as_dict(params)
-    raw = params.get("toolCall", as_dict(params.get("subject")).get("toolCall"))
+    """Read the parameters of `session/request_permission`."""
+    params = dialects.permission_request(params)
     return PermissionRequest(
         session_id=as_id(params.get("sessionId")) or None,
-        tool_call=_described(params) if raw is None else _asked_about(parse_call(raw), params),
+        tool_call=parse_call(params["toolCall"]),
         options=tuple(option for raw in as_dicts(params.get("options")) if (option := _option(raw))),
-        complete="sessionId" in params or "toolCall" in params,
     )
 
 
 def parse_call(raw: Any, *, begins: bool = False) -> ToolCallUpdate:
     """Read a `tool_call`, a `tool_call_update` or a request's `toolCall`. An empty id matches no other call."""
-    raw = canonical("tool call", raw)
+    raw = as_dict(raw)
     kind, status, content = raw.get("kind"), raw.get("status"), raw.get("content")
-    items = content if isinstance(content, list) else [content]
     return ToolCallUpdate(
         id=as_id(raw.get("toolCallId")),
         begins=begins,
@@ -155,30 +132,12 @@ def parse_call(raw: Any, *, begins: bool = False) -> ToolCallUpdate:
         name=as_str(raw.get("name")) or None,
         kind=kind if kind is None or (isinstance(kind, str) and kind in KINDS) else "other",
         status=status if isinstance(status, str) and status in STATUSES else None,
-        content=None if content is None else tuple(map(parse_content, items)),
+        content=None if content is None else tuple(map(parse_content, as_list(content))),
         locations=_locations(raw.get("locations")),
         raw_input=raw.get("rawInput"),
         raw_output=raw.get("rawOutput"),
         meta=_meta(raw),
     )
-
-
-def _asked_about(call: ToolCallUpdate, params: Json) -> ToolCallUpdate:
-    words = "\n".join(filter(None, (as_str(params.get("title")), as_str(params.get("description")))))
-    return replace(call, meta={**(call.meta or {}), "question": words}) if words else call
-
-
-def _described(params: Json) -> ToolCallUpdate:
-    """The command of version 2, or whatever else is the subject, is the input."""
-    description, subject = as_str(params.get("description")), as_dict(params.get("subject"))
-    content = (TextBlock(description),) if description else None
-    given = {name: value for name, value in subject.items() if name not in _SUBJECT_IDS and value is not None}
-    kind = "execute" if subject.get("type") == "command" else None
-    title = as_str(params.get("title")) or None
-    return ToolCallUpdate(id="", title=title, kind=kind, content=content, raw_input=given or None)
-
-
-_SUBJECT_IDS = frozenset({"type", "toolCallId", "terminalId", "_meta"})
 
 
 def _option(raw: Json) -> PermissionOption | None:
@@ -224,24 +183,19 @@ def _tool_call(raw: Json, *, begins: bool = False) -> Update | None:
 
 
 def _plan(raw: Json) -> Update | None:
-    """A dialect wraps the plan: `plan: {description, steps}`."""
-    if "entries" not in raw and isinstance(raw.get("plan"), dict):
-        raw = raw["plan"]
-    plan = canonical("plan", raw)
-    if not isinstance(plan.get("entries"), list):
+    if not isinstance(raw.get("entries"), list):
         return None
-    return PlanUpdate(tuple(map(_plan_entry, plan["entries"])), as_str(plan.get("description")))
+    return PlanUpdate(tuple(map(_plan_entry, raw["entries"])), as_str(raw.get("description")))
 
 
 def _plan_update(raw: Json) -> Update | None:
     """An unstable variant, of which only a list of items can be shown as a plan."""
-    return _plan(raw) if as_dict(raw.get("plan")).get("type") == "items" else None
+    plan = as_dict(raw.get("plan"))
+    return _plan(plan) if plan.get("type") == "items" else None
 
 
 def _plan_entry(raw: Any) -> PlanEntry:
-    """A bare string is the content."""
-    raw = {"content": raw} if isinstance(raw, str) else canonical("plan entry", raw)
-    content, priority, status = (as_str(raw.get(name)) for name in ("content", "priority", "status"))
+    content, priority, status = (as_str(as_dict(raw).get(name)) for name in ("content", "priority", "status"))
     return PlanEntry(content, priority or "medium", status or "pending")
 
 
@@ -258,7 +212,7 @@ def _command(raw: Json) -> AvailableCommand:
 
 
 def _mode(raw: Json) -> Update | None:
-    mode = opt_str(canonical("mode", raw).get("currentModeId"))
+    mode = opt_str(raw.get("currentModeId"))
     return ModeUpdate(mode) if mode else None
 
 
@@ -268,8 +222,8 @@ def _config(raw: Json) -> Update | None:
 
 
 def read_options(raw: Any) -> tuple[Json, ...]:
-    """Read a session's `configOptions`, as JSON with the specification's names."""
-    return tuple(canonical("option", option) for option in as_dicts(raw))
+    """Read a session's `configOptions`, as JSON."""
+    return tuple(dialects.options(raw))
 
 
 def _info(raw: Json) -> Update | None:

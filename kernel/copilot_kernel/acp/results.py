@@ -12,9 +12,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from .lenient import as_dict, as_dicts, as_list, as_str, canonical, opt_str
-from .messages import AgentInfo, AuthMethod, Chunk, Json, Mode, PromptResult, SessionInfo, SessionState, TextBlock
-from .parse import parse_block, read_options
+from . import dialects
+from .lenient import as_dict, as_dicts, as_list, as_str, opt_str
+from .messages import AgentInfo, AuthMethod, Json, Mode, PromptResult, SessionInfo, SessionState
+from .parse import parse_update, read_options
 
 _PROMPT_CONTENT = frozenset({"image", "audio", "embeddedContext"})
 _COPILOT_SIGN_IN = (
@@ -31,11 +32,8 @@ def parse_initialize(raw: Any, argv: Sequence[str] = (), *, is_copilot: bool = F
 
     GitHub Copilot CLI, which may name no way to sign in, gets the documented ones.
     """
-    raw = as_dict(raw)
-    info = as_dict(raw.get("agentInfo"))
-    can = canonical("agent capabilities", raw.get("agentCapabilities"))
-    prompt = as_dict(can.get("promptCapabilities"))
-    listed = {name for name in as_list(prompt.get("content")) if isinstance(name, str)}  # as a dialect has it
+    raw = dialects.initialize_result(raw)
+    info, can = as_dict(raw.get("agentInfo")), as_dict(raw.get("agentCapabilities"))
     methods = tuple(_auth_method(method, argv) for method in as_dicts(raw.get("authMethods")))
     agent = AgentInfo(
         protocol_version=_version(raw.get("protocolVersion")),
@@ -43,8 +41,8 @@ def parse_initialize(raw: Any, argv: Sequence[str] = (), *, is_copilot: bool = F
         title=as_str(info.get("title")),
         version=as_str(info.get("version")),
         load_session=_is_offered(can.get("loadSession")),
-        prompt=(_supported(canonical("prompt capabilities", prompt)) | listed) & _PROMPT_CONTENT,
-        mcp=_supported(canonical("mcp capabilities", can.get("mcpCapabilities"))),
+        prompt=_supported(as_dict(can.get("promptCapabilities"))) & _PROMPT_CONTENT,
+        mcp=_supported(as_dict(can.get("mcpCapabilities"))),
         session=_supported(as_dict(can.get("sessionCapabilities"))),
         auth=_supported(as_dict(can.get("auth"))),
         auth_methods=methods,
@@ -94,17 +92,17 @@ def _own_command(raw: Json, argv: Sequence[str]) -> tuple[str, ...]:
 
 def parse_session(raw: Any, session_id: str = "") -> SessionState:
     """Read the result of `session/new`, or of `session/load`, which may be null and names no session."""
-    raw = as_dict(raw)
-    modes, models = canonical("mode", raw.get("modes")), as_dict(raw.get("models"))
+    given = dialects.session_result(raw)
+    modes, models = as_dict(given.get("modes")), as_dict(given.get("models"))
     state = SessionState(
-        id=session_id or (raw["sessionId"] if isinstance(raw.get("sessionId"), str) else ""),
+        id=session_id or opt_str(given.get("sessionId")) or "",
         mode=opt_str(modes.get("currentModeId")) or None,
         modes=tuple(_mode(mode, "id") for mode in as_dicts(modes.get("availableModes"))),
         model=opt_str(models.get("currentModelId")) or None,
         models=tuple(_mode(model, "modelId") for model in as_dicts(models.get("availableModels"))),
-        raw=raw,
+        raw=as_dict(raw),
     )
-    return with_options(state, read_options(raw.get("configOptions")))
+    return with_options(state, read_options(given.get("configOptions")))
 
 
 def parse_sessions(raw: Any) -> tuple[tuple[SessionInfo, ...], str]:
@@ -121,21 +119,8 @@ def parse_prompt_result(raw: Any) -> PromptResult:
     return PromptResult(
         stop_reason=as_str(raw.get("stopReason")) or "end_turn",
         usage=usage if isinstance(usage, dict) else None,
-        messages=tuple(as_list(raw.get("messages"))),
+        messages=tuple(map(parse_update, dialects.messages(raw))),
     )
-
-
-def parse_messages(raw: Iterable[Any]) -> Iterator[Chunk]:
-    """Read the messages that a dialect sends with the end of a turn.
-
-    Each is a string, a block, or `{role, content}` with one of these or a list of them.
-    """
-    for number, message in enumerate(raw):
-        if as_dict(message).get("role") == "user":
-            continue
-        content = as_dict(message).get("content", message) if "type" not in as_dict(message) else message
-        for block in content if isinstance(content, list) else [content]:
-            yield Chunk("agent", TextBlock(block) if isinstance(block, str) else parse_block(block), f"result {number}")
 
 
 def _mode(raw: Json, id_name: str) -> Mode:

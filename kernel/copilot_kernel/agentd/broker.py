@@ -85,7 +85,7 @@ class _Request:
 
 
 class Broker:
-    """`answer_form` is how permission requests are answered; see `compose_answer`."""
+    """`answer_form` is how permission requests are answered; see `dialects.permission_answer`."""
 
     def __init__(self, host: Host, answer_form: str = "nested") -> None:
         self.kernels: list[Kernel] = []

@@ -18,7 +18,7 @@ from anyio import to_thread
 from ..acp.agent_connection import Session
 from ..acp.handlers import ClientHandlers
 from ..acp.messages import AgentInfo, Block, Json, NoticeUpdate, PromptResult, SessionInfo, TextBlock, Update
-from ..acp.results import parse_messages, short_name
+from ..acp.results import short_name
 from ..config import SANDBOXED, Settings, made_state_folder
 from ..conversation.model import Conversation, ToolCall
 from ..errors import AgentError, CopilotError, UsageError
@@ -355,9 +355,8 @@ class Chat:
             self._sessions.failed(failure)
             raise failure
         self._retry.recovered()
-        if not self.conversation.answer:  # a dialect says everything at the end
-            for chunk in parse_messages(result.messages):
-                self._state.update(chunk)
+        for update in () if self.conversation.answer else result.messages:  # some agents say everything at the end
+            self._state.update(update)
         return result
 
     async def _cancel(self, session: Session, stop: Stop, prompt: anyio.CancelScope) -> None:
