@@ -29,7 +29,7 @@ from ..permissions.policy import Decision
 from ..permissions.question import PermissionAnswer, Question
 from ..permissions.rulebook import HERE
 from ..sandbox import Sandbox
-from .calls import UnmatchedRequests, join, request_of_agent
+from .calls import is_only_described, request_of_agent
 from .rules import VERBS, PolicyEvaluator
 from .state import ConversationState
 from .turn import Stop
@@ -149,7 +149,8 @@ class Approvals:
         self.clicked: set[int] = set()
         # The calls that the user allowed for always, by an option of the agent's.
         self.standing: tuple[ToolCall, ...] = ()
-        self.unmatched = UnmatchedRequests()
+        # The allowed requests that do not name their call, until one of their turn comes that nobody was asked about.
+        self._unnamed: list[ToolCall] = []
         # What we did for the agent: in which turn, and whether a call shows just that.
         self._operations: list[tuple[int, Callable[[ToolCall], bool]]] = []
 
@@ -160,7 +161,7 @@ class Approvals:
         if answer.allows and answer.by == "you":
             self.clicked.add(call.id)
         if answer.allows and not call.call_id:
-            self.unmatched.allow(call)
+            self._unnamed.append(call)
         if answer.by == "you" and answer.option is not None and answer.option.kind == "allow_always":
             self.standing += (call,)
         self.ledger = self.ledger.answered(call, answer)
@@ -174,6 +175,11 @@ class Approvals:
         """Drop the calls before entry `first`: the conversation does not keep them either."""
         self.allowed = {number: call for number, call in self.allowed.items() if number >= first}
         self.clicked -= {number for number in self.clicked if number < first}
+
+    def take_unnamed(self, call: ToolCall) -> ToolCall | None:
+        """The request that may have been about `call`, if one is left of its turn. Consumes it."""
+        self._unnamed = [each for each in self._unnamed if each.turn == call.turn]
+        return self._unnamed.pop(0) if self._unnamed else None
 
     def take_operation(self, call: ToolCall) -> bool:
         """Whether `call` shows what we did. Consumes it: each operation accounts for one call."""
@@ -215,8 +221,8 @@ class Permissions:
         Called in the order of the wire: the call is shown as waiting before anything after it is read.
         """
         request = request_of_agent(request)
-        joined = join(request.tool_call, self._state.conversation, self.policy.settings.folder)
-        return self._decide(self._begin(joined.update, request.options, by_rule=joined.named, inside=True))
+        by_rule = not is_only_described(request.tool_call)
+        return self._decide(self._begin(request.tool_call, request.options, by_rule=by_rule, inside=True))
 
     async def ask_for_us(
         self, call: ToolCallUpdate, *, by_rule: bool, place: int | None = None, inside: bool = False

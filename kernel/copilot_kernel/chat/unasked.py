@@ -25,6 +25,7 @@ from .state import ConversationState
 PATIENCE_SECONDS = 1.0
 REFUSED = "done although it was denied"
 EARLY = "done before it was allowed"
+UNNAMED = "may be what was allowed as “{}”"
 CHANGED = "changed after approval (approved: {})"
 CANCELLED = "The turn was stopped: {} ({})"
 _DESCRIPTION = ("kind", "title", "name", "content", "locations", "raw_input")
@@ -138,8 +139,8 @@ class UnaskedActionMonitor:
             return None
         if cover := why_covered(call, approvals.standing, context):
             return "covered", Unasked(cover, covered=True)
-        if not is_denied(call, context) and approvals.unmatched.covers(call, context.root):
-            return None
+        if not is_denied(call, context) and (request := approvals.take_unnamed(call)):
+            return "covered", Unasked(UNNAMED.format(visible_line(request.best_title)), covered=True)
         return "not asked", Unasked(words)
 
     def _accusation(self, call: ToolCall, context: PolicyContext) -> str | None:
