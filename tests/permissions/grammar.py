@@ -50,7 +50,7 @@ git grep -n foo ¦ git rev-parse --abbrev-ref HEAD ¦ git ls-files ¦ git add sr
 npm run build ¦ pytest ¦ pytest -q tests ¦ pytest -x -k 'not slow' ¦ python -m pytest -q ¦ python train.py
 ruff check . ¦ ls ¦ ls -la ¦ ls src data ¦ ls ./*.csv ¦ ls -l data/*.csv ¦ cat a.txt ¦ cat ./notes.md a.txt
 head -n 5 b.csv ¦ tail -20 a.txt ¦ wc -l b.csv ¦ grep -rn "def main" src ¦ grep -c x b.csv ¦ rg -n foo src
-rg 'a|b' --type py ¦ find . -name '*.py' ¦ find src -type f -size +1k ¦ sed -n 1,5p a.txt ¦ sed 's/a/b/g' a.txt
+rg 'a|b' --type py ¦ find . -name '*.py' ¦ find src -type f -size +1k ¦ sed -n 1,5p a.txt ¦ sed -n '$p' a.txt
 awk '{print $1}' b.csv ¦ awk -F, '{s+=$2} END {print s}' b.csv ¦ sort -u b.csv ¦ sort -t, -k2 -n b.csv
 uniq -c a.txt ¦ tar tzf x.tgz ¦ jq -r .name x.json ¦ jq '.a[] | .b' x.json ¦ echo done ¦ echo "all done: 3 files"
 printf '%s,' a b ¦ tee out.txt ¦ make test ¦ diff -u a.txt b.csv ¦ cut -d, -f1 b.csv ¦ test -f a.txt ¦ true ¦ pwd

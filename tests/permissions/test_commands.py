@@ -29,15 +29,15 @@ git submodule status ¦ git branch -a ¦ git log origin/main ¦ git remote -v ¦
 pytest --hypothesis-show-statistics ¦ pytest --cov-report term -k 'not slow' ¦ pytest 2>&1 | tail -5
 pytest -x tests ¦ rg --type-add 'x:*.y' foo ¦ rg 'a|b' src ¦ grep -rn /api/v1 src ¦ grep -v '^#' a.txt
 ls | wc -l ¦ ls -la | sort -rn ¦ ls /etc ¦ cat /etc/hosts ¦ cat ../other/README.md ¦ find . -name '*.py' -type f
-find /usr -maxdepth 1 ¦ fd -e py ¦ sed -n 1,5p a.txt ¦ sed 's/a[0-9]*/b/g' a.txt
-sed -e '/x/d' -e 's|a|b|' a.txt ¦ sed -n '$p;3q' a.txt ¦ awk '{print $1}' b.csv
+find /usr -maxdepth 1 ¦ fd -e py ¦ sed -n 1,5p a.txt ¦ sed -n -e '2,$p' a.txt
+sed -n '$p' a.txt ¦ awk '{print $1}' b.csv
 awk -F, '{s+=$2} END {print s}' b.csv ¦ tar -czf out.tgz src ¦ tar tzf x.tgz ¦ sort -u b.csv
 curl -sSL https://example.org/x ¦ cp src/a.py src/b.py ¦ mv a.txt b.txt ¦ mkdir -p out/x ¦ rm -rf build
 make test ¦ rm src/*.pyc ¦ ls src/*.py ¦ wc -l src/*.py | head ¦ ruff check .
 cat a.txt | cut -d, -f2 | tr a-z A-Z | uniq -c ¦ cd src && pytest ¦ cd src && ls && cd sub && git status
 pwd && ls ¦ true && ls ¦ ls && echo done ¦ echo "== a" && ls ¦ timeout 60 npm test ¦ nice -n 5 pytest
 time pytest ¦ nohup pytest ¦ command git status ¦ stdbuf -oL pytest -q ¦ python -m http.server
-find . -not -path '*/.git/*' ¦ find . -name .env ¦ git commit -m '/api: x' ¦ sed -n '1!p' a.txt
+find . -not -path '*/.git/*' ¦ find . -name .env ¦ git commit -m '/api: x'
 npm run build -- --watch ¦ cat a.txt | grep -c x ¦ cat a | head -n 3 | nl ¦ git log | grep -i fix ¦ tee out.txt
 ls | tee out.txt ¦ git diff HEAD ¦ pytest -k head ¦ jq '.a | .b' x.json ¦ git apply-x ¦ python ./run.py
 """
@@ -64,7 +64,7 @@ find . -ok x ';' ¦ find . -okdir x ¦ find . -delete ¦ find . -fprint x ¦ fin
 find . -fprint0 x ¦ find . -fls x ¦ fd -x y ¦ fd -X y ¦ fd --exec y ¦ fd --exec-batch=y ¦ fd -tfx y
 rg --pre x y ¦ rg --pre=x y ¦ rg --hostname-bin=x y ¦ sed -i s/a/b/ a ¦ sed -ni p a ¦ sed --in-place=.x p a
 sed -i.x p a ¦ sed s/a/b/e a ¦ sed 1e a ¦ sed 'w x' a ¦ sed 's/a/b/w x' a ¦ sed -f x a ¦ sed --file=x a
-sed -e p -e 'e x' a ¦ sed -es/a/b/e a ¦ sed -l 5 'e x' a ¦ sed '' 'e x' ¦ sed 'p;e x' a ¦ sed '1{e x' a
+sed s/a/b/ a ¦ sed '1p;w x' a ¦ sed -e p -e 'e x' a ¦ sed -es/a/b/e a ¦ sed -l 5 'e x' a ¦ sed '' 'e x' ¦ sed 'p;e x' a ¦ sed '1{e x' a
 sed 's/[/]/x/w y' a ¦ sed -- 'e x' a ¦ sed --expression=1e a ¦ awk 'BEGIN{system("x")}' ¦ awk '{print|"x"}' a
 awk '{print > "x"}' a ¦ awk '"x"|getline' ¦ awk -f x a ¦ awk -i inplace x a ¦ awk '@load "x"' ¦ awk --file=x
 awk -ox '{print}' ¦ awk --dump-variables=x 1 ¦ awk -E x ¦ tar -cf x --to-command=y z ¦ tar -I y -cf x z

@@ -193,8 +193,7 @@ def _mentioned(pattern: CommandPattern, request: PolicyRequest) -> str | None:
         return None
     wanted = program_name(pattern.words[0])
     for line, text in zip(request.lines, request.texts, strict=True):
-        words = [word for words in line.commands for word in words[1:]]
-        texts = [text] if line.unclear else [*words, *(word[2:] for word in words if word[:1] == "-")]
+        texts = [text] if line.unclear else [word for words in line.commands for word in words[1:]]
         tokens = (token for each in texts for token in _TOKEN.findall(each.translate(_QUOTES)))
         if any(program_name(token) == wanted for token in tokens):
             return wanted

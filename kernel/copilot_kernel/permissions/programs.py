@@ -172,24 +172,17 @@ def _of_subcommand(row: Row, words: Words) -> Iterator[int]:
 # -- sed ------------------------------------------------------------------------------------------------------------
 
 
-# Printing, deleting, quitting and substituting. Versions of sed disagree where brackets hold the delimiter.
-_ADDRESS = r"(?:\d+|\$|/[^/\\\[\n]+/I?)"
-_REGEX = r"(?:(?!(?P=mark))(?:[^\\\[\n]|\\[^c\n])|\[\^?(?:(?!(?P=mark))[^\[\]\\\n])+\])*+"
-_TEXT = r"(?:(?!(?P=mark))[^\\\n]|\\[^c\n])*+"
-_COMMAND = rf"[pdq=]|s(?P<mark>[/|,:@%#!]){_REGEX}(?P=mark){_TEXT}(?P=mark)[gpI0-9]*"
-_PLAIN_SED = re.compile(rf"(?:\s*(?:{_ADDRESS}(?:,{_ADDRESS})?\s*!?)?\s*(?:{_COMMAND})\s*(?:[;\n]|\Z))+", re.ASCII)
-_MAX_SCRIPT = 1_000
+# Printing lines by their numbers. What else a script does is not read.
+_PLAIN_SED = re.compile(r"(\d+|\$)(,(\d+|\$))?p", re.ASCII)
 
 
 def _sed_scripts(words: Words, globs: frozenset[str]) -> Iterator[int]:
-    """Scripts that do more than print, delete and substitute: the word after `-e`, else the first operand."""
+    """Scripts that do more than print lines: the word after `-e`, else the first operand."""
     options = [at for at in range(1, len(words)) if re.fullmatch(r"-[^-]*e", words[at])]
     first = next((at for at in range(1, len(words)) if words[at][:1] not in ("-", "")), len(words))
     yield from (at for at in range(1, len(words)) if re.match(r"-[^-]*?e.", words[at], re.DOTALL))
     for at in [*(at + 1 for at in options), *([first] if first < min(options, default=len(words)) else [])]:
-        if at < len(words) and (
-            words[at] in globs or len(words[at]) > _MAX_SCRIPT or not _PLAIN_SED.fullmatch(words[at])
-        ):
+        if at < len(words) and (words[at] in globs or not _PLAIN_SED.fullmatch(words[at])):
             yield at
 
 
