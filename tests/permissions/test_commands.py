@@ -64,7 +64,8 @@ find . -ok x ';' ¦ find . -okdir x ¦ find . -delete ¦ find . -fprint x ¦ fin
 find . -fprint0 x ¦ find . -fls x ¦ fd -x y ¦ fd -X y ¦ fd --exec y ¦ fd --exec-batch=y ¦ fd -tfx y
 rg --pre x y ¦ rg --pre=x y ¦ rg --hostname-bin=x y ¦ sed -i s/a/b/ a ¦ sed -ni p a ¦ sed --in-place=.x p a
 sed -i.x p a ¦ sed s/a/b/e a ¦ sed 1e a ¦ sed 'w x' a ¦ sed 's/a/b/w x' a ¦ sed -f x a ¦ sed --file=x a
-sed s/a/b/ a ¦ sed '1p;w x' a ¦ sed -e p -e 'e x' a ¦ sed -es/a/b/e a ¦ sed -l 5 'e x' a ¦ sed '' 'e x' ¦ sed 'p;e x' a ¦ sed '1{e x' a
+sed s/a/b/ a ¦ sed '1p;w x' a ¦ sed -e p -e 'e x' a ¦ sed -es/a/b/e a
+sed -l 5 'e x' a ¦ sed '' 'e x' ¦ sed 'p;e x' a ¦ sed '1{e x' a
 sed 's/[/]/x/w y' a ¦ sed -- 'e x' a ¦ sed --expression=1e a ¦ awk 'BEGIN{system("x")}' ¦ awk '{print|"x"}' a
 awk '{print > "x"}' a ¦ awk '"x"|getline' ¦ awk -f x a ¦ awk -i inplace x a ¦ awk '@load "x"' ¦ awk --file=x
 awk -ox '{print}' ¦ awk --dump-variables=x 1 ¦ awk -E x ¦ tar -cf x --to-command=y z ¦ tar -I y -cf x z
