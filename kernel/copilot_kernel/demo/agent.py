@@ -27,8 +27,6 @@ REJECTED = "That was rejected, so the demo agent stops here."
 AFTERWARDS_SECONDS = 0.05
 """From a prompt's answer until what comes after it is sent."""
 
-REJECTED = "That was rejected, so the demo agent stops here."
-
 INITIALIZED: Json = {
     "protocolVersion": 1,
     "agentInfo": {"name": "demo", "title": "demo agent", "version": __version__},
