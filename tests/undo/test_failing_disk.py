@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 from copilot_kernel.acp.messages import Diff
-from copilot_kernel.undo import blobs, history, shadow, tree
+from copilot_kernel.undo import history, repository, tree
 from copilot_kernel.undo.record import LATE
 
 from .project import Agent, close, commit, files_in, restore
@@ -23,7 +23,7 @@ FULL = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS])
 async def test_what_cannot_be_saved_is_named_and_the_turn_goes_on(root, agent, monkeypatch, code):
-    monkeypatch.setattr(blobs.tempfile, "mkdtemp", Mock(side_effect=OSError(code, os.strerror(code))))
+    monkeypatch.setattr(repository.tempfile, "mkdtemp", Mock(side_effect=OSError(code, os.strerror(code))))
     async with agent:
         agent.write("a.txt", "edited\n")
         agent.write("new.txt", "new\n")
@@ -40,7 +40,7 @@ async def test_a_state_folder_that_cannot_be_made_loses_nothing(root, tmp_path):
     assert agent.plan().skipped == (("a.txt", "its content could not be saved"),)
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace", "fchmod"])
+@pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
 async def test_a_file_that_cannot_be_restored_stays_whole_and_nothing_is_left_beside_it(root, agent, monkeypatch, call):
     async with agent:
         agent.write("a.txt", "edited\n")

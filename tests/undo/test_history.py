@@ -76,7 +76,7 @@ actions = st.one_of(
     st.tuples(st.just("remove"), st.sampled_from([*NAMES, "src", "src/deep"])),
     st.tuples(st.just("move"), st.sampled_from([*NAMES, "src"]), st.sampled_from([*NAMES, "moved", "src/moved"])),
     st.tuples(st.just("link"), names, st.sampled_from(["b.txt", "/etc/hostname", "src", "nowhere"])),
-    st.tuples(st.just("rights"), names, st.sampled_from([0o600, 0o755, 0o444])),
+    st.tuples(st.just("rights"), names, st.sampled_from([0o644, 0o755])),
 )
 WORKS = {"put": put, "remove": remove, "move": move, "link": link, "rights": rights}
 WHO = ["call", "late call", "command", "user", "user, while the agent asks"]
@@ -184,10 +184,10 @@ def state_of(found: tuple[str, int, bytes] | None) -> FileState:
     if found is None:
         return ABSENT
     kind, mode, data = found
-    return FileState("link", content=os.fsdecode(data)) if kind == "link" else FileState("file", mode, digest_of(data))
+    return FileState("link", content=digest_of(data)) if kind == "link" else FileState("file", mode, digest_of(data))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(done=steps, with_git=st.booleans())
 @example(done=[("late call", ("remove", "a.txt")), ("call", ("move", "src", "a.txt"))], with_git=True)
 def test_undo_restores_what_it_promised_and_touches_nothing_else(templates, done, with_git):
@@ -198,7 +198,7 @@ def test_undo_restores_what_it_promised_and_touches_nothing_else(templates, done
         anyio.run(partial(turn_and_undo, root, Path(folder, "state"), done, with_git=with_git))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(done=others_steps, closed=st.sampled_from(["src", "src/deep"]), with_git=st.booleans(), tracked=st.booleans())
 def test_undo_deletes_nothing_that_could_not_be_read_before(templates, done, closed, with_git, tracked):
     note(repr((done, closed, with_git, tracked)))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.notebook.live import OpenDocuments
-from copilot_kernel.undo import history, shadow
+from copilot_kernel.undo import history
 from copilot_kernel.undo.record import LATE
 from copilot_kernel.undo.tree import FileState, Tree, digest_of
 
@@ -238,7 +238,6 @@ async def test_a_git_that_was_planted_in_the_project_is_never_run(root, tmp_path
         agent = Agent(root, tmp_path / f"state{is_covered}")
         async with agent:
             agent.command(lambda made=str(is_covered): (root / made).write_text("x"))
-        why = ("Only files that edits name are covered, none that commands changed: " + shadow.NO_GIT + ".",)
-        assert agent.plan().turn.notes == (() if is_covered else why)
+        assert agent.plan().turn.notes == (() if is_covered else (history.CELLS_ONLY,))
         agent.undo.close()
     assert not (tmp_path / "ran").exists()
