@@ -17,7 +17,6 @@ from anyio import to_thread
 
 from ..acp.messages import Block, TextBlock
 from ..config import Settings, notebook_at_start
-from ..conversation.model import ToolCall
 from ..errors import UsageError
 from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line
@@ -25,6 +24,7 @@ from ..undo.cells import CellLog
 from ..undo.history import LOST, Outcome, Plan, TurnFiles, UndoHistory
 from ..undo.listing import ListedChange, listed
 from ..undo.record import ChangedFile
+from ..undo.tree import UNKNOWN
 from .slash import has_slash
 
 OFF = "Undo is off: the setting `undo` is false."
@@ -40,6 +40,7 @@ class Undo:
 
     def __init__(self, settings: Settings, state: Path, turns: anyio.Lock) -> None:
         self.history = UndoHistory(settings.folder, state, notebook_at_start(), is_on=settings.undo)
+        self.content_before, self.leave_out = self.history.content_before, self.history.leave_out
         self._turns, self._is_on = turns, settings.undo
         # By session, what it has to know; the session of the last prompt, and how much of it went with that.
         self._undone: dict[str, list[str]] = {}
@@ -72,11 +73,11 @@ class Undo:
     def uncertain(self, number: int) -> tuple[ChangedFile, ...]:
         """What was seen to change during turn `number`, but may not be the agent's."""
         files = self.history.turns.get(number, TurnFiles(number)).files
-        return tuple(file for file in files if file.is_seen and not file.is_certain)
-
-    def content_before(self, file: ChangedFile) -> bytes | None:
-        """See `UndoHistory.content_before`."""
-        return self.history.content_before(file)
+        return tuple(
+            file
+            for file in files
+            if not file.is_certain and file.before != file.after and UNKNOWN not in (file.before, file.after)
+        )
 
     @asynccontextmanager
     async def recording(self, number: Callable[[], int]) -> AsyncIterator[None]:
@@ -94,10 +95,6 @@ class Undo:
         if self._is_on and cells.changes:
             turn = self.history.turns.get(number, TurnFiles(number))
             self.history.turns[number] = replace(turn, cells=cells)
-
-    def leave_out(self, notebook: Sequence[str]) -> None:
-        """See `UndoHistory.leave_out`."""
-        self.history.leave_out(notebook)
 
     async def plan(self, number: int, shown: OpenDocuments) -> Plan:
         """See `UndoHistory.plan`. Raises UsageError if turns are not recorded."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,10 +19,11 @@ from anyio import to_thread
 
 from ..conversation.model import ToolCall
 from ..notebook.live import OpenDocuments
+from ..permissions.paths import is_never_written
 from ..rendering.changes import changes_of
 from .cells import CHANGED_SINCE, CellLog
 from .listing import named
-from .record import ChangedFile, TurnRecorder, is_excluded
+from .record import ChangedFile, TurnRecorder
 from .repository import NO_GIT, SECONDS, TOO_SLOW, Repository, Snapshot
 from .tree import ABSENT, Tree, digest_of
 
@@ -99,12 +101,8 @@ class _Snapshots:
         """That which was begun. It is broken off if it is not done now and SECONDS after it was asked for."""
         if self._thread.is_alive() and not self._is_over.is_set():
             self._thread.join(max(0.0, self._deadline - time.monotonic()))
-        self.stop()
-        return self._taken[0] if self._taken else Snapshot(HANGING if self._thread.is_alive() else TOO_SLOW)
-
-    def stop(self) -> None:
-        """Break off the one that is being made."""
         self._is_over.set()
+        return self._taken[0] if self._taken else Snapshot(HANGING if self._thread.is_alive() else TOO_SLOW)
 
     def _take(self, is_over: Event, taken: list[Snapshot], since: Snapshot | None) -> None:
         taken.append(self._repository.snapshot(is_over.is_set, since))
@@ -172,16 +170,19 @@ class UndoHistory:
         recorder, start, self._recorder = self._recorder, self._start, None
         if recorder is None or start is None or not recorder.calls:
             return
-        commands = tuple(command.title for command in changes_of(recorder.calls, self.tree.root).commands)
+        commands = tuple(
+            command.title for command in changes_of(tuple(recorder.calls.values()), self.tree.root).commands
+        )
         lost = tuple(recorder.finish(Snapshot(LOST), start))
-        turns = [TurnFiles(number, lost, recorder.new_folders, commands, (LOST,))]
+        turns = [TurnFiles(number, lost, commands=commands, notes=(LOST,))]
         if not self._is_hanging:
             self._snapshots.begin(start)
             with anyio.move_on_after(2 * SECONDS):
                 work = partial(self._finished, turns[0], recorder, start)
                 turns.append(await to_thread.run_sync(work, abandon_on_cancel=True))
         if turns[-1].files or commands or turns[-1].notes:
-            self.turns[number] = turns[-1]
+            new_folders = tuple(sorted(recorder.new_folders, key=len, reverse=True))
+            self.turns[number] = replace(turns[-1], new_folders=new_folders)
         while len(self.turns) > MAX_TURNS:
             del self.turns[min(self.turns)]
 
@@ -217,7 +218,8 @@ class UndoHistory:
             is_needed = not file.sources.isdisjoint(missing) or file.after.content in missing.values()
             skipped[file.path] = NEEDED if is_needed else self._restore_file(file)
         for folder in plan.turn.new_folders:
-            self.tree.remove_empty(folder)
+            with suppress(OSError):
+                self.tree.remove_empty(folder)
         for file in old:  # a new file may have been in the way
             if skipped[file.path]:
                 skipped[file.path] = self._restore_file(file)
@@ -232,11 +234,13 @@ class UndoHistory:
         """Remove what is saved."""
         self._recorder = None
         self.turns.clear()
-        self._snapshots.stop()
+        self._snapshots.wait()
         self._repository.close()
 
     def _is_excluded(self, path: str) -> bool:
-        return path in self._notebooks or is_excluded(path)
+        """The notebook, the checkpoints of notebooks, and what no agent may write."""
+        parts = path.split("/")
+        return path in self._notebooks or ".ipynb_checkpoints" in parts or is_never_written(parts)
 
     def _missing(self, turn: TurnFiles) -> dict[str, str]:
         """The files that do not hold what they held before, with that."""

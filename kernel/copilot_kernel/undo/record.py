@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from ..acp.messages import Diff
 from ..conversation.model import FINAL, ToolCall
+from ..errors import HostError
+from ..host.files import locate
 from ..permissions import inputs
-from ..permissions.paths import is_never_written
 from .repository import Snapshot
-from .tree import ABSENT, UNKNOWN, FileState, Tree
+from .tree import UNKNOWN, FileState, Tree
 
-CHECKPOINTS = ".ipynb_checkpoints"
 LATE = "it was changed before it could be saved"
 UNSAVED = "its content could not be saved"
 _PROBLEMS = {
@@ -46,11 +47,6 @@ class ChangedFile:
     problem: str = ""
     sources: frozenset[str] = frozenset()
 
-    @property
-    def is_seen(self) -> bool:
-        """Whether it was read before and after; a call may only say that it has changed it."""
-        return self.before != self.after and UNKNOWN not in (self.before, self.after)
-
 
 @dataclass(slots=True)
 class _Named:
@@ -66,11 +62,6 @@ class _Named:
     # As they were when it was looked at last.
     calls: dict[int, ToolCall] = field(default_factory=dict)
 
-    @property
-    def titles(self) -> tuple[str, ...]:
-        """Of the calls that may have run."""
-        return tuple(call.best_title for call in self.calls.values() if _may_have_run(call))
-
 
 class TurnRecorder:
     """Sees the tool calls of a turn as they come. `store` saves contents by their digests, and may raise OSError;
@@ -80,32 +71,27 @@ class TurnRecorder:
     def __init__(self, tree: Tree, store: Callable[[str, bytes], None], is_excluded: Callable[[str], bool]) -> None:
         self._tree, self._store, self._is_excluded = tree, store, is_excluded
         self._named: dict[str, _Named] = {}
-        self._calls: dict[int, ToolCall] = {}
+        # All, as they were seen last.
+        self.calls: dict[int, ToolCall] = {}
         self._paths: dict[int, set[str]] = {}
         self._unsaved = set[str]()
-        self._new_folders = set[str]()
-
-    @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """All, as they were seen last."""
-        return tuple(self._calls.values())
-
-    @property
-    def new_folders(self) -> tuple[str, ...]:
-        """Those that were not there when a call named a file in them; the deepest first."""
-        return tuple(sorted(self._new_folders, key=len, reverse=True))
+        # Those that were not there when a call named a file in them.
+        self.new_folders = set[str]()
 
     def note(self, call: ToolCall) -> bool:
         """Note a call that is new or has changed. Whether to `look`: it names other files, or begins, or ends."""
-        seen = self._calls.get(call.id)
-        self._calls[call.id] = call
-        return may_write(call) and (seen is None or _phase(seen) != _phase(call))
+        seen = self.calls.get(call.id)
+        self.calls[call.id] = call
+        has_diff = any(isinstance(part, Diff) for part in call.content) or bool(inputs.patched(call))
+        return (has_diff or call.kind in _WRITING) and (seen is None or _phase(seen) != _phase(call))
 
     def look(self, call: ToolCall) -> None:
         """Look at the files that `call` is about to write, or has written. Reads at once."""
-        folder = os.path.join(self._tree.root, inputs.folder(call.raw_input))
-        paths = self._paths.setdefault(call.id, set())
-        paths.update(place for path in inputs.read(call).paths for place in self._tree.places(path, folder))
+        folder, paths = inputs.folder(call.raw_input), self._paths.setdefault(call.id, set())
+        for named in inputs.read(call).paths:
+            with suppress(HostError):  # it is outside
+                whole = os.path.join(self._tree.root, folder, named.removeprefix("file://"))
+                paths.add("/".join(locate(self._tree.root, whole).parts))
         for path in paths:
             if not self._is_excluded(path):
                 self._look(path, call)
@@ -121,7 +107,10 @@ class TurnRecorder:
         covered = {path for path in paths if start.covers(path) and end.covers(path)}
         for path in covered.intersection(self._named):
             named = self._named[path]
-            _begin_at(named, end.changed[path][0] if path in end.changed else named.last)
+            before = end.changed[path][0] if path in end.changed else named.last
+            if not named.first.is_like(before):
+                named.before = before if named.before == named.first else named.before
+                named.is_certain = False
         for path in sorted(paths):
             if path in self._named:
                 yield from self._changed(path, is_covered=path in covered)
@@ -133,7 +122,9 @@ class TurnRecorder:
         state = self._read(path)
         if path not in self._named:
             parents = (each.as_posix() for each in PurePosixPath(path).parents if each.parts)
-            self._new_folders.update(each for each in parents if not os.path.lexists(os.path.join(self._tree.root, each)))
+            self.new_folders.update(
+                each for each in parents if not os.path.lexists(os.path.join(self._tree.root, each))
+            )
             self._named[path] = _Named(state, state, state, is_late=call is not None and _is_done(call))
         named = self._named[path]
         seen = named.calls.get(call.id) if call else None
@@ -160,38 +151,17 @@ class TurnRecorder:
 
     def _changed(self, path: str, *, is_covered: bool) -> Iterator[ChangedFile]:
         named = self._named[path]
-        before, after, titles = named.before, named.last, named.titles
+        before, after = named.before, named.last
+        titles = tuple(call.best_title for call in named.calls.values() if _may_have_run(call))
         is_lost = named.is_late and not is_covered
         if not (titles or is_covered) or (before == after != UNKNOWN and not is_lost):
             return
         problem = _PROBLEMS.get("unknown" if UNKNOWN in (before, after) else before.kind, "")
         problem = problem or (LATE if is_lost else UNSAVED if before.content in self._unsaved else "")
-        sources = self._moved_with(path)
+        moves = (self._paths[id] for id, call in named.calls.items() if call.kind == "move")
+        sources = frozenset(self._named.keys() & {source for paths in moves for source in paths}) - {path}
         is_certain = bool(titles) and named.is_certain and all(self._named[each].is_certain for each in sources)
         yield ChangedFile(path, before, after, titles, is_certain, problem, sources)
-
-    def _moved_with(self, path: str) -> frozenset[str]:
-        """What calls that move name beside `path`."""
-        moves = (id for id, call in self._named[path].calls.items() if call.kind == "move")
-        return frozenset(other for id in moves for other in self._paths[id] if other in self._named) - {path}
-
-
-def may_write(call: ToolCall) -> bool:
-    """Whether it says that it writes files."""
-    return call.kind in _WRITING or any(isinstance(part, Diff) for part in call.content) or bool(inputs.patched(call))
-
-
-def is_excluded(path: str) -> bool:
-    """The checkpoints of notebooks, and what no agent may write."""
-    parts = path.split("/")
-    return CHECKPOINTS in parts or is_never_written(parts)
-
-
-def _begin_at(named: _Named, start: FileState) -> None:
-    """What the file was before the turn is known; but not what the user wrote during a question, which is kept."""
-    if not named.first.is_like(start):
-        named.before = start if named.before == named.first else named.before
-        named.is_certain = named.is_certain and named.is_late
 
 
 def _may_have_run(call: ToolCall) -> bool:

@@ -42,8 +42,7 @@ TOO_SLOW = "the snapshot was not done in time"
 TOO_LARGE = f"outside a Git work tree, at most {MAX_FILES:,} files of 500 MB in all are covered"
 HOME = "outside a Git work tree, a folder that is or contains your home folder is not covered"
 FULL = "too much is saved for undo"
-FAILED = "Git failed"
-_CLOSED = "the conversation has ended"
+FAILED, CLOSED = "Git failed", "the conversation has ended"
 
 _OPTIONS = (
     "-c", "core.attributesFile=/dev/null",
@@ -60,16 +59,14 @@ _OPTIONS = (
 _USERS = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 _ENVIRONMENT = {**_USERS, "GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C"}
 _ATTRIBUTES = "* -text -eol -crlf -ident -filter -working-tree-encoding\n"
-_HIDDEN = ".*\n"
 _LIST = ("ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
 _IGNORED = ("ls-files", "-z", "--others", "--ignored", "--directory", "--exclude-standard")
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _UNREAD = b"warning: could not open directory '"
 
+# By path: before and after; and what is there, or None.
 Changes = Mapping[str, tuple[FileState, FileState]]
-"""By path: before and after."""
 Found = dict[str, os.stat_result | None]
-"""By path: what is there, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +102,11 @@ class Repository:
         self._work_tree: Path | None = None
         self._options: tuple[str, ...] = _OPTIONS
         self._folder: Path | None = None
-        self._making, self._lock, self._is_closed = Lock(), -1, False
+        self._making, self._is_closed = Lock(), False
         # What is in the index; and its tree, empty if it has changed since that was written.
         self._files: Found = {}
         self._last = ""
-        # Bytes that may be copied.
+        # Bytes that may be copied; known when they are needed.
         self._left = 0
 
     def snapshot(self, is_over: Callable[[], bool], since: Snapshot | None = None) -> Snapshot:
@@ -118,13 +115,14 @@ class Repository:
             taken = self._snapshot(is_over)
             if since is None or since.problem:
                 return taken
-            found = self._git("diff-tree", "-r", "-z", "--no-renames", "--relative", since.tree, taken.tree).split(b"\0")
+            found = self._git("diff-tree", "-r", "-z", "--no-renames", "--relative", since.tree, taken.tree).split(
+                b"\0"
+            )
             lines = zip(found[:-1:2], map(os.fsdecode, found[1::2]), strict=True)
             return replace(taken, changed={path: _states(line, path, since, taken) for line, path in lines})
         except OSError as error:
             return Snapshot(error.strerror or str(error))
-        except subprocess.CalledProcessError as e:  # the next one begins anew
-            print("DBG", e, e.stderr)
+        except subprocess.CalledProcessError:  # the next one begins anew
             (self._made() / "index").unlink(missing_ok=True)
             self._files, self._last = {}, ""
             return Snapshot(FAILED)
@@ -152,7 +150,7 @@ class Repository:
         with self._making:
             folder, self._folder, self._is_closed = self._folder, None, True
         if folder is not None:
-            os.close(self._lock)
+            self._lock.close()
             shutil.rmtree(folder, ignore_errors=True)
 
     # -- a snapshot ---------------------------------------------------------------------------------------------------
@@ -172,7 +170,6 @@ class Repository:
         paths = sorted(changed, key=lambda path: changed[path] is not None)  # a folder may have replaced a file
         for part in (paths[at : at + PART_FILES] for at in range(0, len(paths), PART_FILES)):
             self._last = ""
-            self._measure()
             self._reserve(sum(found.st_size for path in part if (found := changed[path])), RESERVED)
             self._git(*_UPDATE, given="".join(f"{path}\0" for path in part), is_over=is_over)
             self._files.update((path, changed[path]) for path in part)
@@ -216,13 +213,14 @@ class Repository:
         """The lock says that a process still uses the folder; what one that died has left is removed."""
         with self._making:
             if self._is_closed or self._program is None:
-                raise OSError(errno.EBADF, _CLOSED if self._program else NO_GIT)
+                raise OSError(errno.EBADF, CLOSED if self._program else NO_GIT)
             if self._folder is None:
                 self._parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 _remove_left(self._parent)
-                folder = Path(tempfile.mkdtemp(dir=self._parent))
-                self._lock, self._folder = _locked(folder, os.O_CREAT), folder
-                self._initialize(folder)
+                self._folder = Path(tempfile.mkdtemp(dir=self._parent))
+                self._lock = (self._folder / "lock").open("w")
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._initialize(self._folder)
             return self._folder
 
     def _initialize(self, folder: Path) -> None:
@@ -230,7 +228,7 @@ class Repository:
         for name in ("refs", "info", "objects/info"):
             (folder / name).mkdir(parents=True)
         (folder / "info" / "attributes").write_text(_ATTRIBUTES)
-        excludes, root = _HIDDEN, Path(self._tree.root)
+        excludes, root = ".*\n", Path(self._tree.root)
         self._work_tree = next((each for each in (root, *root.parents) if (each / ".git").exists()), None)
         if self._work_tree is not None:
             common = _common_folder(self._work_tree / ".git")
@@ -242,16 +240,13 @@ class Repository:
         with self._process(*asked, environment=_USERS) as git:
             if named := os.fsdecode(git.communicate()[0]).strip():
                 self._options = (*_OPTIONS, "-c", f"core.excludesFile={named}")
-        self._measure()
         (folder / "HEAD").write_text("ref: refs/heads/main\n")
-
-    def _measure(self) -> None:
-        sizes = {folder: _size(folder) for folder in self._parent.iterdir()}
-        own = sizes.get(self._folder, 0) if self._folder else 0
-        self._left = min(MAX_COPIED - own, MAX_ALL_COPIED - sum(sizes.values()))
 
     def _reserve(self, size: int, kept: int = 0) -> None:
         """Count what is about to be copied, at most. Raises OSError if then less than `kept` were left."""
+        if kept or self._left < size:  # Git may have copied less
+            sizes = {folder: _size(folder) for folder in self._parent.iterdir()}
+            self._left = min(MAX_COPIED - sizes[self._made()], MAX_ALL_COPIED - sum(sizes.values()))
         if self._left < size + kept:
             raise OSError(errno.ENOSPC, FULL)
         self._left -= size
@@ -314,31 +309,17 @@ def _states(line: bytes, path: str, start: Snapshot, end: Snapshot) -> tuple[Fil
 
 def _state(mode: str, digest: str, found: os.stat_result | None) -> FileState:
     """`found` has the whole mode, but may be older: of a file that is not changed otherwise, Git does not tell."""
-    if mode == "000000":
-        return ABSENT
-    if mode == "120000":
-        return FileState("link", content=digest)
+    if not mode.startswith("100"):
+        return FileState("link", content=digest) if mode == "120000" else ABSENT
     known, exact = int(mode[-3:], 8), stat.S_IMODE(found.st_mode) & 0o777 if found else 0
     return FileState("file", exact if exact and exact & 0o100 == known & 0o100 else known, digest)
 
 
-def _locked(folder: Path, flag: int = 0) -> int:
-    """A descriptor that holds the lock until it is closed. Raises OSError if another process has it."""
-    descriptor = os.open(folder / "lock", os.O_RDWR | flag, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
 def _remove_left(parent: Path) -> None:
     for folder in parent.iterdir():
-        with suppress(OSError):  # one without a lock is just being made
-            lock = _locked(folder)
+        with suppress(OSError), (folder / "lock").open("r+") as lock:  # one without a lock is just being made
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
-            os.close(lock)
 
 
 def _size(folder: Path) -> int:

@@ -17,8 +17,6 @@ from typing import Literal
 
 # Larger files are not saved.
 MAX_FILE_BYTES = 5 * 1000 * 1000
-# All other errors leave open what is there.
-NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _SAFE = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 
 
@@ -48,21 +46,10 @@ def digest_of(data: bytes) -> str:
 
 
 class Tree:
-    """What is below `root`, an absolute path."""
+    """What is below `root`, an absolute path. Nothing is done through links."""
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
-
-    def places(self, path: str, folder: str) -> tuple[str, ...]:
-        """The paths below the root that an agent may mean by `path`: a link itself, and where it leads."""
-        path = os.path.join(self.root, folder, path.removeprefix("file://"))
-        try:
-            parent, name = os.path.split(path.rstrip("/"))
-            found = map(Path, (os.path.join(os.path.realpath(parent), name), os.path.realpath(path)))
-        except (OSError, ValueError):
-            return ()
-        inner = (each.relative_to(self.root) for each in found if each.is_relative_to(self.root))
-        return tuple(dict.fromkeys(each.as_posix() for each in inner if each.parts and ".." not in each.parts))
 
     def place(self, path: str) -> str:
         """The whole path, of which nothing but the last part may be a link. Raises OSError."""
@@ -78,8 +65,8 @@ class Tree:
         """What is at `path`, and the content of a file or the target of a link."""
         try:
             return _read(self.place(path))
-        except OSError as error:
-            return (ABSENT if error.errno in NOT_THERE else UNKNOWN), b""
+        except OSError as error:  # all others leave open what is there
+            return (ABSENT if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP) else UNKNOWN), b""
 
     def replace(self, path: str, expected: FileState, state: FileState, data: bytes) -> bool:
         """Put `state` at `path`, wholly or not at all; False if something else than `expected` is there.
@@ -96,7 +83,7 @@ class Tree:
         try:
             _make(beside, state, data)
             if is_expected := self.read(path)[0] == expected:
-                _remove_empty(place)
+                self.remove_empty(path)
                 os.replace(beside, place)
             return is_expected
         finally:
@@ -104,9 +91,10 @@ class Tree:
                 os.unlink(beside)
 
     def remove_empty(self, path: str) -> None:
-        """Remove the folder `path` and those in it, except where there are files."""
-        with suppress(OSError):
-            _remove_empty(self.place(path))
+        """Remove the folder `path`, if it is one, and those in it. Raises OSError where there are files."""
+        place = self.place(path)
+        for each, _, _ in os.walk(place, topdown=False) if os.path.realpath(place) == place else ():
+            os.rmdir(each)
 
 
 def _read(place: str) -> tuple[FileState, bytes]:
@@ -121,12 +109,6 @@ def _read(place: str) -> tuple[FileState, bytes]:
     if len(data) > MAX_FILE_BYTES:
         return FileState("large", content=f"{found.st_ino} {found.st_size} {found.st_mtime_ns}"), b""
     return FileState("file", stat.S_IMODE(found.st_mode) & 0o777, digest_of(data)), data
-
-
-def _remove_empty(folder: str) -> None:
-    """Does nothing where there is no folder, or a link to one. Raises OSError if there is a file."""
-    for each, _, _ in os.walk(folder, topdown=False) if os.path.realpath(folder) == folder else ():
-        os.rmdir(each)
 
 
 def _make(place: str, state: FileState, data: bytes) -> None:
