@@ -34,8 +34,7 @@ MAX_FAILURES = 6
 NOTEBOOK_OPEN = "it is open beside the notebook"
 NOTHING_OPEN = OpenDocuments()
 NOTEBOOK_UNKNOWN = "it may be this notebook, whose path is not known"
-HANGING = "the disk did not answer"
-LOST = f"Not everything was recorded: {HANGING}, or there was too much to look at."
+LOST = "Not everything was recorded: the disk did not answer, or there was too much to look at."
 CELLS_ONLY = f"Only cells are covered: {NO_GIT}."
 NAMED_ONLY = "Only files that edits name are covered, none that commands changed: {}."
 UNREAD = "Not everything could be read; not covered: {}."
@@ -89,24 +88,28 @@ class _Snapshots:
         self._taken: list[Snapshot] = []
 
     def begin(self, since: Snapshot | None = None) -> None:
-        """Begin one, unless one is being made: that was begun before the first turn, or hangs."""
+        """Begin one, unless one is being made: that was begun before the first turn."""
         self._deadline = time.monotonic() + SECONDS
-        if not self._thread.is_alive() and self._failures < MAX_FAILURES:
+        is_made = self._thread.is_alive() and not self._is_over.is_set()
+        if not is_made and self._failures < MAX_FAILURES:
             self._is_over, self._taken = Event(), []
-            work = (self._is_over, self._taken, since)
+            work = (self._thread, self._is_over, self._taken, since)
             self._thread = Thread(target=self._take, args=work, name="copilot-undo", daemon=True)
             self._thread.start()
 
     def wait(self) -> Snapshot:
         """That which was begun. It is broken off if it is not done now and SECONDS after it was asked for."""
-        if self._thread.is_alive() and not self._is_over.is_set():
+        if self._thread.is_alive():
             self._thread.join(max(0.0, self._deadline - time.monotonic()))
         self._is_over.set()
-        return self._taken[0] if self._taken else Snapshot(HANGING if self._thread.is_alive() else TOO_SLOW)
+        taken = self._taken[0] if self._taken else Snapshot(TOO_SLOW)
+        self._failures = self._failures + 1 if taken.problem else 0
+        return taken
 
-    def _take(self, is_over: Event, taken: list[Snapshot], since: Snapshot | None) -> None:
+    def _take(self, last: Thread, is_over: Event, taken: list[Snapshot], since: Snapshot | None) -> None:
+        if last.is_alive():  # it was broken off
+            last.join()
         taken.append(self._repository.snapshot(is_over.is_set, since))
-        self._failures = self._failures + 1 if taken[0].problem else 0
 
 
 class UndoHistory:
