@@ -1,4 +1,4 @@
-"""How long prompts and edits wait until what may change is saved for undo, also beside the same Git commands by hand."""
+"""How long prompts and edits wait until what may change is saved for undo; also beside the same work by hand."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 from pathlib import Path
 
@@ -213,11 +212,11 @@ def test_a_snapshot_that_was_killed_leaves_a_usable_repository(root, made, tmp_p
     snapshots = made()
     start = taken(snapshots)
     (root / "a.txt").write_text("changed")
-    with snapshots._started("update-index", "--stdin") as process:  # waits, and holds the lock of the index
-        [folder] = (tmp_path / "state").iterdir()
-        while not (folder / "index.lock").exists() and process.poll() is None:
-            pass
-        os.kill(process.pid, signal.SIGKILL)
+    [folder] = (tmp_path / "state").iterdir()
+    with subprocess.Popen(["git", f"--git-dir={folder}", "update-index", "--stdin"], stdin=subprocess.PIPE) as process:
+        while not (folder / "index.lock").exists():
+            assert process.poll() is None
+        process.kill()
     assert (folder / "index.lock").exists()
     assert list(taken(snapshots, start).changed) == ["a.txt"]
 
@@ -268,7 +267,8 @@ async def test_what_cannot_be_read_at_the_end_was_not_deleted(closed):
 
 async def test_a_folder_that_git_names_unclearly_leaves_open_what_is_new(root, agent, monkeypatch):
     warning = b"warning: could not open directory 'a?b/': Permission denied\n"
-    monkeypatch.setattr(repository, "_output", lambda *given, done=repository._output: (done(*given)[0], warning))
+    run = Repository._git
+    monkeypatch.setattr(Repository, "_git", lambda *words, **more: (run(*words, **more)[0], warning))
     async with agent:
         agent.command(lambda: (root / "new.txt").write_text("new"))
     assert (agent.plan().uncertain, agent.plan().turn.notes) == ((), (history.UNREAD.format("."),))

@@ -73,11 +73,8 @@ class Undo:
     def uncertain(self, number: int) -> tuple[ChangedFile, ...]:
         """What was seen to change during turn `number`, but may not be the agent's."""
         files = self.history.turns.get(number, TurnFiles(number)).files
-        return tuple(
-            file
-            for file in files
-            if not file.is_certain and file.before != file.after and UNKNOWN not in (file.before, file.after)
-        )
+        seen = (file for file in files if file.before != file.after and UNKNOWN not in (file.before, file.after))
+        return tuple(file for file in seen if not file.is_certain)
 
     @asynccontextmanager
     async def recording(self, number: Callable[[], int]) -> AsyncIterator[None]:

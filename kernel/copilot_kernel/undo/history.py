@@ -200,8 +200,8 @@ class UndoHistory:
                 continue
             is_open = os.path.join(self.tree.root, file.path) in beside
             is_unknown = not shown.notebook and file.path.endswith(".ipynb")
-            open_as = NOTEBOOK_OPEN if is_open else NOTEBOOK_UNKNOWN if is_unknown else ""
-            if problem := file.problem or open_as or (CHANGED_SINCE if now != file.after else ""):
+            reasons = ((NOTEBOOK_OPEN, is_open), (NOTEBOOK_UNKNOWN, is_unknown), (CHANGED_SINCE, now != file.after))
+            if problem := file.problem or next((why for why, holds in reasons if holds), ""):
                 skipped.append((file.path, problem))
             else:
                 (certain if file.is_certain else uncertain).append(file)

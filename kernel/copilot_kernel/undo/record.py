@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from ..acp.messages import Diff
 from ..conversation.model import FINAL, ToolCall
@@ -121,10 +121,8 @@ class TurnRecorder:
         """Note what has changed since the last look; since then, only `call` has become what it is."""
         state = self._read(path)
         if path not in self._named:
-            parents = (each.as_posix() for each in PurePosixPath(path).parents if each.parts)
-            self.new_folders.update(
-                each for each in parents if not os.path.lexists(os.path.join(self._tree.root, each))
-            )
+            parents = (each for each in PurePosixPath(path).parents if each.parts)
+            self.new_folders |= {str(each) for each in parents if not Path(self._tree.root, each).exists()}
             self._named[path] = _Named(state, state, state, is_late=call is not None and _is_done(call))
         named = self._named[path]
         seen = named.calls.get(call.id) if call else None

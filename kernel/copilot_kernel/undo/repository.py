@@ -18,10 +18,10 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from threading import Lock
+from threading import RLock
 
 from ..programs import find_outside, project_folders
 from .tree import ABSENT, MAX_FILE_BYTES, FileState, Tree, digest_of
@@ -62,6 +62,7 @@ _ATTRIBUTES = "* -text -eol -crlf -ident -filter -working-tree-encoding\n"
 _LIST = ("ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
 _IGNORED = ("ls-files", "-z", "--others", "--ignored", "--directory", "--exclude-standard")
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+_DIFF = ("diff-tree", "-r", "-z", "--no-renames", "--relative")
 _UNREAD = b"warning: could not open directory '"
 
 # By path: before and after; and what is there, or None.
@@ -102,7 +103,7 @@ class Repository:
         self._work_tree: Path | None = None
         self._options: tuple[str, ...] = _OPTIONS
         self._folder: Path | None = None
-        self._making, self._is_closed = Lock(), False
+        self._making, self._is_closed = RLock(), False
         # What is in the index; and its tree, empty if it has changed since that was written.
         self._files: Found = {}
         self._last = ""
@@ -115,9 +116,7 @@ class Repository:
             taken = self._snapshot(is_over)
             if since is None or since.problem:
                 return taken
-            found = self._git("diff-tree", "-r", "-z", "--no-renames", "--relative", since.tree, taken.tree).split(
-                b"\0"
-            )
+            found = self._git(*_DIFF, since.tree, taken.tree)[0].split(b"\0")
             lines = zip(found[:-1:2], map(os.fsdecode, found[1::2]), strict=True)
             return replace(taken, changed={path: _states(line, path, since, taken) for line, path in lines})
         except OSError as error:
@@ -130,7 +129,7 @@ class Repository:
     def content(self, digest: str) -> bytes | None:
         """None if it is not there, or something else than its name says."""
         try:
-            data = self._git("cat-file", "blob", digest)
+            data, _ = self._git("cat-file", "blob", digest)
         except (OSError, subprocess.CalledProcessError):
             return None
         return data if digest_of(data) == digest else None
@@ -159,9 +158,8 @@ class Repository:
         (self._made() / "index.lock").unlink(missing_ok=True)  # of one that was broken off
         if self._work_tree is None and Path.home().resolve().is_relative_to(self._tree.root):
             raise OSError(errno.EFBIG, HOME)
-        with self._started(*_IGNORED) as ignoring, self._started(*_LIST) as listing:
-            names, warnings = _output(listing, is_over)
-            ignored = _output(ignoring, is_over)[0]
+        names, warnings = self._git(*_LIST, is_over=is_over)
+        ignored, _ = self._git(*_IGNORED, is_over=is_over)
         uncovered, unread = {name.rstrip("/") for name in _names(ignored)}, [*self._unread(warnings)]
         changed = self._sorted_out(set(_names(names)), uncovered, unread)
         sizes = [found.st_size for found in {**self._files, **changed}.values() if found]
@@ -173,7 +171,7 @@ class Repository:
             self._reserve(sum(found.st_size for path in part if (found := changed[path])), RESERVED)
             self._git(*_UPDATE, given="".join(f"{path}\0" for path in part), is_over=is_over)
             self._files.update((path, changed[path]) for path in part)
-        self._last = self._last or self._git("write-tree", is_over=is_over).decode().strip()
+        self._last = self._last or self._git("write-tree", is_over=is_over)[0].decode().strip()
         return Snapshot("", self._last, dict(self._files), frozenset(uncovered.union(unread)), tuple(unread))
 
     def _sorted_out(self, names: set[str], uncovered: set[str], unread: list[str]) -> Found:
@@ -237,9 +235,9 @@ class Repository:
                 (folder / "objects" / "info" / "alternates").write_bytes(os.fsencode(common / "objects"))
         (folder / "info" / "exclude").write_bytes(os.fsencode(excludes))
         asked = ("config", "--global", "--includes", "--type=path", "--get", "core.excludesFile")
-        with self._process(*asked, environment=_USERS) as git:
-            if named := os.fsdecode(git.communicate()[0]).strip():
-                self._options = (*_OPTIONS, "-c", f"core.excludesFile={named}")
+        with suppress(subprocess.CalledProcessError):  # there is none
+            named = os.fsdecode(self._git(*asked, environment=_USERS)[0]).removesuffix("\n")
+            self._options = (*_OPTIONS, "-c", f"core.excludesFile={named}")
         (folder / "HEAD").write_text("ref: refs/heads/main\n")
 
     def _reserve(self, size: int, kept: int = 0) -> None:
@@ -253,47 +251,33 @@ class Repository:
 
     # -- Git ----------------------------------------------------------------------------------------------------------
 
-    def _git(self, *arguments: str, given: str = "", is_over: Callable[[], bool] | None = None) -> bytes:
-        """What it prints. Raises OSError and CalledProcessError."""
-        deadline = time.monotonic() + SECONDS
-        with self._started(*arguments) as process:
-            return _output(process, is_over or (lambda: time.monotonic() > deadline), os.fsencode(given))[0]
-
-    def _started(self, *arguments: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    def _git(
+        self,
+        *arguments: str,
+        given: str = "",
+        is_over: Callable[[], bool] | None = None,
+        environment: Mapping[str, str] = _ENVIRONMENT,
+    ) -> tuple[bytes, bytes]:
+        """What it prints, and its warnings. Raises OSError and CalledProcessError."""
         where = (f"--git-dir={self._made()}", f"--work-tree={self._work_tree or self._tree.root}")
-        return self._process(*where, *self._options, *arguments)
-
-    @contextmanager
-    def _process(
-        self, *arguments: str, environment: Mapping[str, str] = _ENVIRONMENT
-    ) -> Iterator[subprocess.Popen[bytes]]:
-        """It is ended with the block."""
+        command = (self._program or "", *where, *self._options, *arguments)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        pipe, command = subprocess.PIPE, (self._program or "", *arguments)
+        pipe, data, deadline = subprocess.PIPE, os.fsencode(given), time.monotonic() + SECONDS
         with subprocess.Popen(
             command, cwd=self._tree.root, env={**inherited, **environment}, stdin=pipe, stdout=pipe, stderr=pipe
         ) as process:
-            try:
-                yield process
-            finally:
-                process.kill()
-
-
-def _output(
-    process: subprocess.Popen[bytes], is_over: Callable[[], bool], given: bytes | None = None
-) -> tuple[bytes, bytes]:
-    """What it prints, and its warnings."""
-    while True:
-        try:
-            found = process.communicate(given, timeout=POLL_SECONDS)
-        except subprocess.TimeoutExpired as error:
-            given = None
-            if is_over():
-                raise TimeoutError(errno.ETIMEDOUT, TOO_SLOW) from error
-        else:
-            if process.returncode:
-                raise subprocess.CalledProcessError(process.returncode, process.args, *found)
-            return found
+            while True:
+                try:
+                    found = process.communicate(data, timeout=POLL_SECONDS)
+                    break
+                except subprocess.TimeoutExpired as error:
+                    data = b""  # it is sent once
+                    if is_over() if is_over else time.monotonic() > deadline:
+                        process.kill()
+                        raise TimeoutError(errno.ETIMEDOUT, TOO_SLOW) from error
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command, *found)
+        return found
 
 
 def _names(listed: bytes) -> list[str]:
