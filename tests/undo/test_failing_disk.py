@@ -33,14 +33,6 @@ async def test_what_cannot_be_saved_is_named_and_the_turn_goes_on(root, agent, m
     assert plan.skipped == (("a.txt", "its content could not be saved"),)
 
 
-async def test_a_state_folder_that_cannot_be_made_loses_nothing(root, tmp_path):
-    (tmp_path / "file").write_text("")
-    agent = Agent(root, tmp_path / "file")
-    async with agent:
-        agent.write("a.txt", "edited\n")
-    assert agent.plan().skipped == (("a.txt", "its content could not be saved"),)
-
-
 @pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
 async def test_a_file_that_cannot_be_restored_stays_whole_and_nothing_is_left_beside_it(root, agent, monkeypatch, call):
     async with agent:
@@ -113,11 +105,3 @@ async def test_a_moved_file_that_holds_what_others_wrote_is_not_selected(root, a
         agent.call("move", lambda: (root / "a.txt").rename(root / "moved.txt"), "a.txt", "moved.txt")
         agent.write("moved.txt", "mine, edited", "mine")
     assert agent.plan().certain == ()
-
-
-async def test_the_files_of_a_moved_folder_are_restored(root, agent):
-    before = files_in(root)
-    async with agent:
-        agent.call("move", lambda: (root / "src").rename(root / "moved"), "src", "moved")
-    assert restore(agent, uncertain=True).skipped == ()
-    assert files_in(root) == before

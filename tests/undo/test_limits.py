@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from threading import Event
 from unittest.mock import Mock
 
 import pytest
-from copilot_kernel.acp.messages import Diff
-from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.undo import history, tree
 from copilot_kernel.undo.listing import listed
 from copilot_kernel.undo.repository import TOO_SLOW, Repository, Snapshot
@@ -69,19 +66,6 @@ async def test_a_disk_that_hangs_costs_what_comes_later_and_not_the_turn(root, a
     assert [each.by for each in listed(agent.undo.turns.values()) if each.kind == "note"] == [history.LOST]
 
 
-async def test_a_snapshot_that_hangs_costs_the_files_that_only_commands_changed(root, agent, monkeypatch):
-    hangs = Event()
-    async with agent:
-        agent.write("a.txt", "edited\n")
-        agent.command(lambda: (root / "b.txt").write_text("x"))
-        monkeypatch.setattr(history, "SECONDS", 0.2)
-        monkeypatch.setattr(Repository, "snapshot", lambda *_: hangs.wait(60) and Snapshot(TOO_SLOW))
-    hangs.set()
-    plan = agent.plan()
-    assert ([file.path for file in plan.certain], plan.uncertain) == (["a.txt"], ())
-    assert plan.turn.notes == (history.NAMED_ONLY.format(TOO_SLOW),)
-
-
 async def test_turns_are_undone_one_after_the_other(root, agent):
     before = files_in(root)
     for text in ("1\n", "2\n"):
@@ -115,13 +99,3 @@ async def test_the_first_snapshot_is_taken_before_the_first_turn(agent, root, mo
     )
     async with agent:
         assert set(added) == {"ls-files"}  # nothing is added again
-
-
-async def test_what_is_off_records_nothing(root, tmp_path):
-    undo = history.UndoHistory(str(root), tmp_path / "state", is_on=False)
-    undo.prepare()
-    undo.begin()
-    await undo.begun()
-    undo.observe(ToolCall(1, 1, "1", kind="edit", content=(Diff("a.txt", "one", "x"),)))
-    await undo.end(1)
-    assert (undo.turns, Path(tmp_path / "state").exists()) == ({}, False)

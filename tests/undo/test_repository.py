@@ -159,13 +159,6 @@ async def test_beyond_the_limits_only_files_that_calls_name_are_covered(agent, r
     assert plan.turn.notes == (history.NAMED_ONLY.format(problem),)
 
 
-async def test_too_much_for_named_files_is_not_saved_and_named(agent, monkeypatch):
-    monkeypatch.setattr(repository, "MAX_COPIED", 0)
-    async with agent:
-        agent.write("a.txt", "x")
-    assert agent.plan().skipped == (("a.txt", "its content could not be saved"),)
-
-
 async def test_a_home_folder_is_not_covered_but_for_named_files(agent, root, monkeypatch):
     monkeypatch.setenv("HOME", str(root / "src"))
     async with agent:

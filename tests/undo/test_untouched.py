@@ -3,59 +3,19 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 
 import pytest
-from copilot_kernel.acp.messages import Diff
 from copilot_kernel.notebook.live import OpenDocuments
 from copilot_kernel.undo import history
 from copilot_kernel.undo.record import LATE
 from copilot_kernel.undo.tree import FileState, Tree, digest_of
 
-from .project import FILES, Agent, commit, files_in, remove, restore
+from .project import FILES, Agent, commit, restore
 
 pytestmark = pytest.mark.anyio
 
 
 # -- what may not be the agent's ------------------------------------------------------------------------
-
-
-async def test_what_a_command_may_have_changed_is_listed_and_not_selected(root, agent):
-    commit(root)
-    async with agent:
-        agent.write("a.txt", "edited\n", "one\ntwo\n")
-        agent.command(lambda: (root / "b.txt").write_text("by a command"))
-    plan = agent.plan()
-    assert [file.path for file in plan.certain] == ["a.txt"]
-    assert [(file.path, file.calls) for file in plan.uncertain] == [("b.txt", ())]
-    assert plan.turn.commands == ("execute ",)
-
-
-@pytest.mark.parametrize(("gone", "made"), [("a.txt", "a.txt"), ("src", "src/c.py")])
-async def test_a_file_that_a_folder_replaced_can_be_restored_after_what_is_in_the_folder(root, agent, gone, made):
-    commit(root)
-    before = files_in(root)
-
-    def write() -> None:
-        (root / made).mkdir(parents=True)
-        (root / made / "new").write_text("new\n")
-
-    async with agent:
-        agent.command(partial(remove, root / gone))
-        agent.call("edit", write, f"{made}/new", content=(Diff(f"{made}/new", None, "new\n"),))
-    assert restore(agent).done == (f"{made}/new",)
-    assert made in restore(agent, uncertain=True).done
-    assert files_in(root) == before
-
-
-async def test_a_file_that_something_else_changed_between_two_edits_is_not_selected(root, agent):
-    async with agent:
-        agent.write("a.txt", "1\n", "one\ntwo\n")
-        (root / "a.txt").write_text("another agent's")
-        agent.write("a.txt", "2\n", "1\n")
-        agent.write("b.txt", "3")
-        (root / "b.txt").write_text("formatted")
-    assert [(file.path, file.is_certain) for file in agent.plan().uncertain] == [("a.txt", False), ("b.txt", False)]
 
 
 async def test_an_edit_that_was_quicker_than_its_report_is_restored_where_a_snapshot_covers_the_file(root, agent):

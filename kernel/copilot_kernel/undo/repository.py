@@ -122,8 +122,9 @@ class Repository:
         except OSError as error:
             return Snapshot(error.strerror or str(error))
         except subprocess.CalledProcessError:  # the next one begins anew
-            (self._made() / "index").unlink(missing_ok=True)
             self._files, self._last = {}, ""
+            with suppress(OSError):
+                (self._made() / "index").unlink()
             return Snapshot(FAILED)
 
     def content(self, digest: str) -> bytes | None:
@@ -244,7 +245,7 @@ class Repository:
         """Count what is about to be copied, at most. Raises OSError if then less than `kept` were left."""
         if kept or self._left < size:  # Git may have copied less
             sizes = {folder: _size(folder) for folder in self._parent.iterdir()}
-            self._left = min(MAX_COPIED - sizes[self._made()], MAX_ALL_COPIED - sum(sizes.values()))
+            self._left = min(MAX_COPIED - sizes.get(self._made(), 0), MAX_ALL_COPIED - sum(sizes.values()))
         if self._left < size + kept:
             raise OSError(errno.ENOSPC, FULL)
         self._left -= size
