@@ -3,124 +3,30 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from functools import partial
-from pathlib import Path
 
 import pytest
-from copilot_kernel.acp.messages import Diff
 from copilot_kernel.notebook.live import OpenDocuments
-from copilot_kernel.undo import history, shadow
+from copilot_kernel.undo import history
 from copilot_kernel.undo.record import LATE
 from copilot_kernel.undo.tree import FileState, Tree, digest_of
 
-from .project import FILES, Agent, commit, files_in, git, make, remove, restore
+from .project import FILES, Agent, commit, restore
 
 pytestmark = pytest.mark.anyio
-
-
-# -- what a repository could run ------------------------------------------------------------------------
-
-
-def hostile(root: Path, marker: Path) -> None:
-    """Everything that git may run of a repository makes `marker`."""
-    run = f"touch {marker}; cat"
-    (root / ".gitattributes").write_text("* filter=bad diff=bad text\n")
-    commit(root)
-    for name in ("filter.bad.clean", "filter.bad.smudge", "filter.bad.process", "diff.bad.command",
-                 "diff.bad.textconv", "diff.external", "core.fsmonitor", "core.sshCommand", "core.pager"):  # fmt: skip
-        git(root, "config", name, f"sh -c '{run}'")
-    git(root, "config", "filter.bad.required", "true")
-    git(root, "config", "core.autocrlf", "true")
-    git(root, "config", "remote.origin.url", f"ext::sh -c 'touch {marker}'")
-    git(root, "config", "remote.origin.promisor", "true")
-    git(root, "config", "extensions.partialClone", "origin")
-    for hook in ("pre-commit", "post-index-change", "fsmonitor-watchman", "post-checkout", "reference-transaction"):
-        (root / ".git" / "hooks" / hook).write_text(f"#!/bin/sh\ntouch {marker}\n")
-        (root / ".git" / "hooks" / hook).chmod(0o755)
-
-
-async def test_nothing_that_a_repository_names_is_run_and_its_filters_change_nothing(root, agent, tmp_path):
-    marker = tmp_path / "ran"
-    hostile(root, marker)
-    subprocess.run(["git", "status"], cwd=root, capture_output=True)
-    assert marker.exists(), "the trap works"
-    marker.unlink()
-    index = (root / ".git" / "index").read_bytes()
-    before = files_in(root)
-    async with agent:
-        agent.command(lambda: [(root / name).write_text("changed") for name in FILES])
-        agent.command(lambda: (root / "new.txt").write_text("new\r\n"))
-    assert restore(agent, uncertain=True).skipped == ()
-    assert files_in(root) == before
-    assert (root / ".git" / "index").read_bytes() == index
-    assert not marker.exists()
-
-
-async def test_what_the_repository_has_is_not_saved_again_but_kept_when_it_changed(root, agent):
-    commit(root)
-    await agent.begin()
-    assert agent.undo._store.size == 0
-    agent.command(lambda: (root / "a.txt").unlink())
-    await agent.end()
-    git(root, "rm", "--cached", "a.txt")
-    subprocess.run(["rm", "-rf", root / ".git"], check=True)
-    assert restore(agent, uncertain=True).done == ("a.txt",)
-    assert (root / "a.txt").read_bytes() == FILES["a.txt"]
 
 
 # -- what may not be the agent's ------------------------------------------------------------------------
 
 
-async def test_what_a_command_may_have_changed_is_listed_and_not_selected(root, agent):
-    commit(root)
+async def test_an_edit_that_was_quicker_than_its_report_is_restored_where_a_snapshot_covers_the_file(root, agent):
+    (root / ".hidden").write_text("one\n")
     async with agent:
-        agent.write("a.txt", "edited\n", "one\ntwo\n")
-        agent.command(lambda: (root / "b.txt").write_text("by a command"))
-    plan = agent.plan()
-    assert [file.path for file in plan.certain] == ["a.txt"]
-    assert [(file.path, file.calls) for file in plan.uncertain] == [("b.txt", ())]
-    assert plan.turn.commands == ("execute ",)
-
-
-@pytest.mark.parametrize(("gone", "made"), [("a.txt", "a.txt"), ("src", "src/c.py")])
-async def test_a_file_that_a_folder_replaced_can_be_restored_after_what_is_in_the_folder(root, agent, gone, made):
-    commit(root)
-    before = files_in(root)
-
-    def write() -> None:
-        (root / made).mkdir(parents=True)
-        (root / made / "new").write_text("new\n")
-
-    async with agent:
-        agent.command(partial(remove, root / gone))
-        agent.call("edit", write, f"{made}/new", content=(Diff(f"{made}/new", None, "new\n"),))
-    assert restore(agent).done == (f"{made}/new",)
-    assert made in restore(agent, uncertain=True).done
-    assert files_in(root) == before
-
-
-async def test_a_file_that_something_else_changed_between_two_edits_is_not_selected(root, agent):
-    async with agent:
-        agent.write("a.txt", "1\n", "one\ntwo\n")
-        (root / "a.txt").write_text("another agent's")
-        agent.write("a.txt", "2\n", "1\n")
-        agent.write("b.txt", "3")
-        (root / "b.txt").write_text("formatted")
-    assert [(file.path, file.is_certain) for file in agent.plan().uncertain] == [("a.txt", False), ("b.txt", False)]
-
-
-async def test_an_edit_that_was_quicker_than_its_report_is_restored_if_git_has_the_file(root, agent, tmp_path):
-    make(tmp_path / "plain")
-    commit(root)
-    plain = Agent(tmp_path / "plain", tmp_path / "state")
-    for each in (agent, plain):
-        async with each:
-            (each.root / "a.txt").write_text("late\n")
-            each.call("edit", lambda: None, "a.txt", content=(Diff("a.txt", "one\ntwo\n", "late\n"),))
-    assert restore(agent).done == ("a.txt",)
-    assert plain.plan().skipped == (("a.txt", LATE),)
-    plain.undo.close()
+        for name in ("a.txt", ".hidden"):
+            (root / name).write_text("late\n")
+            agent.report("edit", name)
+    assert (agent.plan().certain, agent.plan().skipped) == ((), ((".hidden", LATE),))
+    assert restore(agent, uncertain=True).done == ("a.txt",)
+    assert (root / "a.txt").read_bytes() == FILES["a.txt"]
 
 
 # -- what is never touched ------------------------------------------------------------------------------
@@ -214,9 +120,10 @@ def test_no_path_leads_out_of_the_folder(root, tmp_path, path):
     (tmp_path / "c.py").write_text("outside")
     made, found = FileState("file", 0o644, digest_of(b"x")), FileState("file", 0o644, digest_of(b"outside"))
     below = Tree(str(root))
-    for act in (below.observe, lambda place: below.replace(place, found, made, b"x")):
-        with pytest.raises(PermissionError):
-            act(path.format(outside=tmp_path))
+    place = path.format(outside=tmp_path)
+    with pytest.raises(PermissionError):
+        below.replace(place, found, made, b"x")
+    assert below.read(place)[0].kind == "unknown"
     assert (tmp_path / "c.py").read_text() == "outside"
 
 
@@ -238,7 +145,6 @@ async def test_a_git_that_was_planted_in_the_project_is_never_run(root, tmp_path
         agent = Agent(root, tmp_path / f"state{is_covered}")
         async with agent:
             agent.command(lambda made=str(is_covered): (root / made).write_text("x"))
-        why = ("Only files that edits name are covered, none that commands changed: " + shadow.NO_GIT + ".",)
-        assert agent.plan().turn.notes == (() if is_covered else why)
+        assert agent.plan().turn.notes == (() if is_covered else (history.CELLS_ONLY,))
         agent.undo.close()
     assert not (tmp_path / "ran").exists()

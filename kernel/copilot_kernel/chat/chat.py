@@ -168,7 +168,7 @@ class Chat:
             return await self._handle.__aexit__(*error)
         finally:
             self._locks.release()
-            self.undo.close()
+            self.undo.history.close()
 
     async def _leave_notebook(self) -> None:
         """An agent that lives on keeps nothing that could reach the notebook."""
@@ -318,7 +318,7 @@ class Chat:
         """The agent's answer; if it does not come in time after a cancel, the agent is ended."""
         result, failure = PromptResult("cancelled"), None
         self.attached = tuple(block for block in self.attached if block not in blocks)
-        await self.undo.begun()
+        await self.undo.history.begun()
         introduction = (
             *self._sandbox_note.introduction(self.agent.sandbox, blocks, session.id),
             *self._tools.introduction(blocks),
@@ -417,7 +417,7 @@ class Chat:
 
     async def prepare(self) -> None:
         """Do what the first prompt would otherwise wait for, and what nobody notices: no session is opened."""
-        self.undo.prepare()
+        self.undo.history.prepare()
         if await to_thread.run_sync(self._trust.is_settled):
             await self.agent.start_early()
 
@@ -492,7 +492,7 @@ class Chat:
 
     def _located(self, call: ToolCall) -> ToolCall:
         """Before anything else, save the files that it may change."""
-        self.undo.observe(call)
+        self.undo.history.observe(call)
         return self._locator.located(call)
 
     def _update(self, session_id: str, update: Update) -> None:

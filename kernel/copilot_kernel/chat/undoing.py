@@ -17,7 +17,6 @@ from anyio import to_thread
 
 from ..acp.messages import Block, TextBlock
 from ..config import Settings, notebook_at_start
-from ..conversation.model import ToolCall
 from ..errors import UsageError
 from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line
@@ -25,6 +24,7 @@ from ..undo.cells import CellLog
 from ..undo.history import LOST, Outcome, Plan, TurnFiles, UndoHistory
 from ..undo.listing import ListedChange, listed
 from ..undo.record import ChangedFile
+from ..undo.tree import UNKNOWN
 from .slash import has_slash
 
 OFF = "Undo is off: the setting `undo` is false."
@@ -39,8 +39,9 @@ class Undo:
     """Of one conversation, whose agent works in the folder of `settings`. `turns` is held while a turn runs."""
 
     def __init__(self, settings: Settings, state: Path, turns: anyio.Lock) -> None:
-        self._history = UndoHistory(settings.folder, state, notebook_at_start()) if settings.undo else None
-        self._turns = turns
+        self.history = UndoHistory(settings.folder, state, notebook_at_start(), is_on=settings.undo)
+        self.content_before, self.leave_out = self.history.content_before, self.history.leave_out
+        self._turns, self._is_on = turns, settings.undo
         # By session, what it has to know; the session of the last prompt, and how much of it went with that.
         self._undone: dict[str, list[str]] = {}
         self._session, self._telling = "", 0
@@ -55,16 +56,12 @@ class Undo:
     @property
     def changes(self) -> tuple[ListedChange, ...] | None:
         """What `turns` changed; None if they are not recorded."""
-        return tuple(listed(self.turns)) if self._history is not None else None
+        return tuple(listed(self.turns)) if self._is_on else None
 
     def key(self, number: int) -> str:
         """Names a turn, also beside those of other conversations; empty if it is not known to have changed anything."""
-        turn = self._history.turns.get(number) if self._history is not None else None
-        return (
-            f"{number}-{self._mark}"
-            if turn is not None and (turn.files or turn.cells.changes or LOST in turn.notes)
-            else ""
-        )
+        turn = self.history.turns.get(number, TurnFiles(number))
+        return f"{number}-{self._mark}" if turn.files or turn.cells.changes or LOST in turn.notes else ""
 
     def number(self, key: str) -> int:
         """Of the turn that `key` names, or a plain number. Raises UsageError if it is not recorded."""
@@ -75,53 +72,26 @@ class Undo:
 
     def uncertain(self, number: int) -> tuple[ChangedFile, ...]:
         """What was seen to change during turn `number`, but may not be the agent's."""
-        turn = self._history.turns.get(number) if self._history is not None else None
-        files = turn.files if turn is not None else ()
-        return tuple(file for file in files if file.is_seen and not file.is_certain)
-
-    def content_before(self, file: ChangedFile) -> bytes | None:
-        """See `UndoHistory.content_before`."""
-        return self._history.content_before(file) if self._history is not None else None
-
-    def prepare(self) -> None:
-        """See `UndoHistory.prepare`."""
-        if self._history is not None:
-            self._history.prepare()
+        files = self.history.turns.get(number, TurnFiles(number)).files
+        seen = (file for file in files if file.before != file.after and UNKNOWN not in (file.before, file.after))
+        return tuple(file for file in seen if not file.is_certain)
 
     @asynccontextmanager
     async def recording(self, number: Callable[[], int]) -> AsyncIterator[None]:
         """Record a turn; `number` returns its number at the end."""
-        if self._history is None:
-            yield
-            return
-        self._history.begin()
+        self.history.begin()
         try:
             yield
         finally:
             self._session_of[number()] = self._session
             with anyio.CancelScope(shield=True):
-                await self._history.end(number())
-
-    async def begun(self) -> None:
-        """Wait until the agent may begin."""
-        if self._history is not None:
-            await self._history.begun()
-
-    def observe(self, call: ToolCall) -> None:
-        """A call of the turn that runs is new or has changed."""
-        if self._history is not None:
-            self._history.observe(call)
+                await self.history.end(number())
 
     def add_cells(self, number: int, cells: CellLog) -> None:
         """A turn that was recorded has changed `cells`, too."""
-        if self._history is not None and cells.changes:
-            turn = self._history.turns.get(number, TurnFiles(number))
-            self._history.turns[number] = replace(turn, cells=cells)
-
-    def leave_out(self, notebook: Sequence[str]) -> None:
-        """See `UndoHistory.leave_out`."""
-        if self._history is not None:
-            self._history.leave_out(notebook)
+        if self._is_on and cells.changes:
+            turn = self.history.turns.get(number, TurnFiles(number))
+            self.history.turns[number] = replace(turn, cells=cells)
 
     async def plan(self, number: int, shown: OpenDocuments) -> Plan:
         """See `UndoHistory.plan`. Raises UsageError if turns are not recorded."""
@@ -158,12 +128,7 @@ class Undo:
             del self._undone.get(self._session, [])[: self._telling]
         self._telling = 0
 
-    def close(self) -> None:
-        """Remove what is saved."""
-        if self._history is not None:
-            self._history.close()
-
     def _recorded(self) -> UndoHistory:
-        if self._history is None:
+        if not self._is_on:
             raise UsageError(OFF)
-        return self._history
+        return self.history
