@@ -97,7 +97,7 @@ class Kernel:
 @pytest.fixture
 async def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Kernel]:
     StandIn.made, StandIn.failure, StandIn.pause = [], None, None
-    monkeypatch.setattr("copilot_kernel.chat.Chat", StandIn)
+    monkeypatch.setattr("copilot_kernel.chat.open_chat", StandIn)
     for name in ("JUPYTER_CONFIG_DIR", "COPILOT_KERNEL_STATE"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("COPILOT_KERNEL_AGENT", "demo")

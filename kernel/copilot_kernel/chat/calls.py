@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,9 +38,9 @@ _QUOTES = "`\"'"
 _LABEL = re.compile(r"[A-Za-z][A-Za-z ]{0,40}: +")
 
 
-def update_of_agent(update: Update) -> Update:
-    """`update` from the agent, whose ids never look like ours."""
-    return _renamed(update) if isinstance(update, ToolCallUpdate) else update
+def own_ids(update: Update, before: Conversation) -> Iterable[Update]:
+    """Take care that no id of the agent's looks like one of ours."""
+    return (_renamed(update) if isinstance(update, ToolCallUpdate) else update,)
 
 
 def request_of_agent(request: PermissionRequest) -> PermissionRequest:

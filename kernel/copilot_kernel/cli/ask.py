@@ -13,7 +13,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from ..acp.messages import TextBlock
-from ..chat import Chat, Turn
+from ..chat import Chat, Turn, open_chat
 from ..chat.attachments import mentions
 from ..chat.slash import as_text
 from ..config import Settings
@@ -64,7 +64,7 @@ def _prompt(text: str) -> str:
 async def _ask(settings: Settings, prompt: str, quiet: bool) -> Turn | CopilotError:
     interrupted = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        async with Chat(settings, place="copilot-kernel ask") as chat:
+        async with open_chat(settings, place="copilot-kernel ask") as chat:
             printer = StreamPrinter(sys.stdout, sys.stderr, on_lost=chat.cancel)
             person = sys.stdin.isatty() and sys.stderr.isatty()
             terminal = Terminal(printer, person=person, quiet=quiet, root=chat.agent.cwd)

@@ -282,10 +282,10 @@ class KernelSession:
         return notebook_key(os.environ) if self._watched else ""
 
     def _new_chat(self, settings: Settings, key: str) -> Chat:
-        from ..chat import Chat
+        from ..chat import open_chat
 
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
-        chat = Chat(settings, key, place=place, live=self._live)
+        chat = open_chat(settings, key, place=place, live=self._live)
         chat.observers.append(lambda _: self._page.report(chat.standing))
         before, self._before = self._before, None
         if before is not None:
