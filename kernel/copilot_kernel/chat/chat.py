@@ -67,7 +67,7 @@ STANDING: dict[Kind, str] = {"questions": "does not ask", "turns": "runs without
 class Chat:
     """`async with open_chat(settings) as chat`: the agent starts when it is first needed and ends with the block.
 
-    All methods raise CopilotError, and all but `cancel`, `attach` and `log` start the agent if it does not live.
+    All methods but `ask` raise CopilotError. All but `cancel`, `attach` and `log` start the agent if it does not live.
     (More than ten fields: these are the parts of a conversation.)
     """
 
@@ -98,7 +98,6 @@ class Chat:
     # The agent's own commands that were sent: kind of change, command, session, and its options until then.
     _sent: list[tuple[Kind, str, Session, tuple[Json, ...]]] = field(default_factory=list)
     _stop: Stop = field(default_factory=Stop)
-    _failed: Turn | None = None
     # The one that got the prompt of the turn: an error may leave none.
     _prompted: AgentInfo | None = None
     _logged: int = 0
@@ -170,32 +169,25 @@ class Chat:
     async def ask(self, blocks: Sequence[Block], view: View) -> Turn:
         """One turn: `blocks` go to the agent as `session/prompt`, `view` sees what comes of it (spec: prompt-turn).
 
-        Prompts wait for one another; none is ever resent. A cancelled turn is not an error, but a Turn whose stop
-        reason is `cancelled`. What the user says with a "no" is sent in a further turn, which is joined to this one.
-        What an error leaves of a turn: see `failed`.
+        Prompts wait for one another; none is ever resent. A turn that was cancelled, or that has failed, is returned as
+        far as it came; see `Turn.failure`. What the user says with a "no" is sent in a further turn, which is joined to
+        this one.
         """
         async with self.turns, self.undo.recording(lambda: self.conversation.turn):
             self._logged, self.sent = self.agent.log.count, ()
-            feedback, turn = self.permissions.feedback, None
+            feedback = self.permissions.feedback
             try:
                 turn = await self._turn((*blocks, *self.attached), view)
-                while feedback and turn.stop_reason != "cancelled":
+                while feedback and turn.stop_reason not in ("cancelled", FAILED):
                     words = "\n\n".join(feedback)
                     feedback.clear()
                     self.state.notify("info", SENT.format(words))
                     turn = turn.joined(await self._turn((TextBlock(slash.as_text(words)),), view))
                 return turn
-            except CopilotError:
-                self._failed = turn.joined(self._failed) if turn and self._failed else self._failed
-                raise
             finally:
                 if feedback:
                     self.state.update(NoticeUpdate("warning", UNSENT.format(" ".join(feedback))))
                     feedback.clear()
-
-    def failed(self, error: CopilotError) -> Turn | None:
-        """The turn that `error` has ended, as far as it came; None if it came before the turn, or is an older one."""
-        return self._failed if self._failed is not None and self._failed.failure is error else None
 
     async def changes(self, turn: Turn) -> TurnChanges:
         """What `turn` has changed, which was the last one, and what else changed meanwhile: reads the files."""
@@ -208,7 +200,10 @@ class Chat:
         """Switch to another session of the agent's; what was said in it is shown, where the agent can do that."""
         async with self.turns:
             self._logged = self.agent.log.count
-            return await self._turn((), view, session_id)
+            turn = await self._turn((), view, session_id)
+        if turn.failure is not None:
+            raise turn.failure
+        return turn
 
     def cancel(self, at: float | None = None) -> None:
         """Stop the running turn, if there is one, whatever the agent answers.
@@ -230,7 +225,7 @@ class Chat:
         self._stop, self._prompted = Stop(), None
         self.failures.progress = ""
         stop = self._stop
-        result, reason = PromptResult("cancelled"), FAILED
+        result, reason, failure = PromptResult("cancelled"), FAILED, None
         try:
             self.state.begin(blocks, view, stop)
             if self.agent.link is None:
@@ -248,16 +243,17 @@ class Chat:
                     self.state.update(update)
                 self.state.end("cancelled" if stop.pressed else reason)
         except CopilotError as error:
-            self._failed = replace(self._ended(FAILED, result, time.monotonic() - started), failure=error)
-            raise
+            failure = error
         except anyio.get_cancelled_exc_class():
             stop.press(by_user=False)
             raise
         finally:
             stop.end()
             await self.permissions.wait_closed()
-        turn = self._ended("cancelled" if stop.pressed else reason, result, time.monotonic() - started)
-        return replace(turn, stopped_by_user=stop.by_user)
+        if stop.pressed and failure is None:
+            reason = "cancelled"
+        turn = self._ended(reason, result, time.monotonic() - started)
+        return replace(turn, stopped_by_user=stop.by_user, failure=failure)
 
     async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
         with stop.scope():

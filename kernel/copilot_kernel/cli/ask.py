@@ -79,14 +79,9 @@ async def _ask(settings: Settings, prompt: str, quiet: bool) -> Turn | CopilotEr
 
 async def _turn(chat: Chat, prompt: str, terminal: Terminal) -> Turn | CopilotError:
     """The error as a value: a task group would wrap it in a group."""
-    try:
-        turn = await chat.ask([TextBlock(prompt), *mentions(prompt, chat.agent.cwd)], terminal)
-    except CopilotError as error:
-        failed = chat.failed(error)
-        terminal.finish(failed, await chat.changes(failed) if failed else None)
-        return error
+    turn = await chat.ask([TextBlock(prompt), *mentions(prompt, chat.agent.cwd)], terminal)
     terminal.finish(turn, await chat.changes(turn))
-    return turn
+    return turn.failure or turn
 
 
 async def _cancel_on_signal(chat: Chat, interrupted: anyio.Event, *, task_status: TaskStatus[None]) -> None:

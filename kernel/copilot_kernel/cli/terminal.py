@@ -99,13 +99,13 @@ class Terminal:
         self._printer.line(f"{visible_text(one_line(request.message))}: {answer_line(request, answer)}")
         return answer
 
-    def finish(self, turn: Turn | None, changes: TurnChanges | None = None) -> None:
-        """End the turn and sum it up; None: it never began. All that stands beneath an answer is written here.
+    def finish(self, turn: Turn, changes: TurnChanges | None = None) -> None:
+        """End the turn and sum it up. All that stands beneath an answer is written here.
 
         Without `changes`, those that the calls report.
         """
         self._printer.end()
-        if turn is None or self._quiet:
+        if self._quiet:
             return
         for ending in endings(turn, changes or changes_of(turn.tool_calls, self._root), timed=True):
             self._printer.line(ending["text/plain"])
