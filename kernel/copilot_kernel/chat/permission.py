@@ -52,11 +52,6 @@ MAX_REVISIONS = 5
 SETTLE_SECONDS, MAX_SETTLE_SECONDS = 0.3, 3.0
 
 
-def never(call: ToolCall, earlier: ToolCall | None) -> bool:
-    """No tool of ours asks about a call."""
-    return False
-
-
 class _Request:
     """One request, and its call as the agent changes it until the answer.
 
@@ -210,7 +205,7 @@ class Permissions:
         self._closed = anyio.Event()
 
     def ask(
-        self, request: PermissionRequest, asks_itself: Callable[[ToolCall, ToolCall | None], bool] = never
+        self, request: PermissionRequest, asks_itself: Callable[[ToolCall, ToolCall | None], bool] | None = None
     ) -> Coroutine[Any, Any, PermissionOption | None]:
         """Decide about a request of the agent's; None means cancelled.
 
@@ -220,7 +215,7 @@ class Permissions:
         request = request_of_agent(request)
         joined = join(request.tool_call, self._state.conversation, self.policy.settings.folder)
         begun = self._begin(joined.update, request.options, by_rule=joined.named, inside=True)
-        begun.is_left_to_tool = asks_itself(begun.call, begun.earlier)
+        begun.is_left_to_tool = asks_itself is not None and asks_itself(begun.call, begun.earlier)
         return self._decide(begun)
 
     async def ask_for_us(
