@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import anyio
 from anyio import to_thread
@@ -76,17 +77,11 @@ class DiffLocator:
         path = os.path.join(self._folder, inputs.folder(call.raw_input) or "", diff.path)
         if self._is_hanging or not diff.old_text:
             return None
-        with anyio.move_on_after(SECONDS):
-            text = await to_thread.run_sync(self._readable, path, abandon_on_cancel=True)
-            return None if text is None else find_excerpt(diff, text, is_done=call.status == "completed")
-        self._is_hanging = True
+        with suppress(HostError), anyio.move_on_after(SECONDS) as limit:
+            text = await to_thread.run_sync(self._read, self._folder, path, MAX_BYTES, abandon_on_cancel=True)
+            return find_excerpt(diff, text, is_done=call.status == "completed")
+        self._is_hanging = limit.cancelled_caught
         return None
-
-    def _readable(self, path: str) -> str | None:
-        try:
-            return self._read(self._folder, path, MAX_BYTES)
-        except HostError:
-            return None
 
 
 def _unknown(call: ToolCall) -> list[Diff]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -137,7 +137,8 @@ class KernelSession(ChatRunner):
                             self.command_context.notebook = make_notebook()
                         await commands.run(self.command_context, CellOutput(cell, self._pickers, self._confirmed), step)
                     case commands.Prompt(text):
-                        async with self._turn(make_notebook) as notebook:
+                        notebook = make_notebook() if make_notebook is not None else None
+                        async with self._opened(notebook):
                             turn = await self._prompt(cell, key, text, values, notebook)
         except CopilotError as error:
             cell.display(render_failure(error))
@@ -155,14 +156,11 @@ class KernelSession(ChatRunner):
 
         return Reruns()
 
-    @asynccontextmanager
-    async def _turn(self, make_notebook: MakeNotebook | None) -> AsyncIterator[TurnNotebook | None]:
-        """The live notebook, if there is one; inside, it is open to the agent if that gets tools for it."""
-        notebook = make_notebook() if make_notebook is not None else None
-        async with AsyncExitStack() as stack:
-            if self._live is not None and notebook is not None and self.command_context.settings.notebook_tools:
-                await stack.enter_async_context(self._live.turn(notebook, self._agent_title))
-            yield notebook
+    def _opened(self, notebook: TurnNotebook | None) -> AbstractAsyncContextManager[object]:
+        """Inside, the live notebook is open to the agent, if that gets tools for it."""
+        if self._live is None or notebook is None or not self.command_context.settings.notebook_tools:
+            return nullcontext()
+        return self._live.turn(notebook, self._agent_title)
 
     def _agent_title(self) -> str:
         info = self.chat.info if self.chat else None
