@@ -16,7 +16,7 @@ from pathlib import Path
 import anyio
 import psutil
 from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import open_chat
 from copilot_kernel.config import Settings
 
 from tests.chat.people import Person
@@ -64,7 +64,7 @@ async def _fill(sharing: str, count: int) -> Sizes:
         async with AsyncExitStack() as stack:
             for _ in range(count):
                 began = time.perf_counter()
-                chat = await stack.enter_async_context(Chat(settings))
+                chat = await stack.enter_async_context(open_chat(settings))
                 turn = await chat.ask([TextBlock(model.prompt({"say": "Noted."}))], Person())
                 assert turn.text == "Noted.", turn
                 last = time.perf_counter() - began

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from graphlib import TopologicalSorter
 from importlib.metadata import distributions
 from pathlib import Path
 from shutil import copy
@@ -90,6 +92,29 @@ def test_importing_the_package_imports_nothing_else():
     code = "import sys; before = set(sys.modules); import copilot_kernel; print(sorted(set(sys.modules) - before))"
     done = run(sys.executable, "-P", "-c", code)
     assert (done.stdout, done.stderr) == ("['copilot_kernel']\n", "")
+
+
+# -- what imports what -----------------------------------------------------------------------------------
+
+
+def imported(path: Path, package: Path) -> set[Path]:
+    """The modules of `package` that one of them imports, also only for types, or when a function is called."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            place = (path.parents[node.level - 1] if node.level else package.parent).joinpath(
+                *(node.module or "").split(".")
+            )
+            for name in node.names:
+                places = (place / name.name, place)
+                files = (file for each in places for file in (each.with_suffix(".py"), each / "__init__.py"))
+                found.add(next(filter(Path.is_file, files), path))
+    return found - {path}
+
+
+@pytest.mark.parametrize("package", [ROOT / "kernel" / "copilot_kernel", ROOT / "widgets" / "copilot_widgets"])
+def test_no_modules_import_one_another_in_a_circle_not_even_for_types(package):
+    TopologicalSorter({path: imported(path, package) for path in package.rglob("*.py")}).prepare()  # raises CycleError
 
 
 # -- what no file may hold -------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import Chat, open_chat
 from copilot_kernel.config import Settings
 
 from ..sandbox.conftest import bubblewrap
@@ -48,7 +48,7 @@ def opened(settings: Settings, runtime: Path, tmp_path: Path, monkeypatch: pytes
 
     @asynccontextmanager
     async def opened(notebook: str = "", **more: object) -> AsyncIterator[Chat]:
-        async with Chat(replace(settings, **more), notebook) as chat:  # type: ignore[arg-type]
+        async with open_chat(replace(settings, **more), notebook) as chat:  # type: ignore[arg-type]
             yield chat
 
     return opened

@@ -309,7 +309,7 @@ async def test_the_same_conversation_is_not_opened_twice(opened: Open, tmp_path:
     """Without our own locks, which usually say so first: these are of different state folders."""
     async with opened() as left, opened() as right:
         await ask(left, "demo: say hello")
-        right._locks._folder = tmp_path / "elsewhere"  # type: ignore[attr-defined]
+        right.session_manager._locks._folder = tmp_path / "elsewhere"
         assert left.session is not None
         with pytest.raises(SessionInUse):
             await right.resume(left.session.id, Person())

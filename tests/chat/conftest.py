@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.acp.transport import PipeTransport
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import Chat, open_chat
 from copilot_kernel.chat.agent import Retry
 from copilot_kernel.config import Settings
 from copilot_kernel.notebook.live import NotebookSource
@@ -82,7 +82,7 @@ def opened(settings: Settings, time: Time, demo: str, monkeypatch: pytest.Monkey
         if switches:
             monkeypatch.setenv("COPILOT_KERNEL_DEMO", switches)
         chosen = replace(settings, **{"agent": demo, **more})  # type: ignore[arg-type]
-        async with Chat(chosen, notebook, Retry(time.sleep, time.clock), place=place, live=live) as chat:
+        async with open_chat(chosen, notebook, Retry(time.sleep, time.clock), place=place, live=live) as chat:
             yield chat
 
     return opened

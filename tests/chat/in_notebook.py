@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import httpx2
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import Chat, open_chat
 from copilot_kernel.config import Settings
 
 from ..acp.scripted import OPTIONS, Script, listening
@@ -75,5 +75,5 @@ async def in_notebook(
     async with listening(initialize=info, session_prompt=prompt, **answers) as (script, launch):
         agent = Agent(script)
         chosen = replace(settings, agent=address(launch), **more)
-        async with Chat(chosen, book, live=notebook or FakeNotebook("x = 1", "print(x)")) as chat:
+        async with open_chat(chosen, book, live=notebook or FakeNotebook("x = 1", "print(x)")) as chat:
             yield chat, agent

@@ -65,8 +65,12 @@ class Person:
 
 
 async def ask(chat: Chat, prompt: str, person: Person | None = None) -> Turn:
+    """Raises what the turn ended with."""
     with anyio.fail_after(LIMIT):
-        return await chat.ask([TextBlock(prompt)], person or Person())
+        turn = await chat.ask([TextBlock(prompt)], person or Person())
+    if turn.failure is not None:
+        raise turn.failure
+    return turn
 
 
 async def cancelled(

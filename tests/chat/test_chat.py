@@ -6,6 +6,7 @@ from pathlib import Path
 import anyio
 import psutil
 import pytest
+from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat
 from copilot_kernel.chat.sessions import RESTARTED
 from copilot_kernel.conversation.model import Message
@@ -66,14 +67,12 @@ async def test_an_agent_that_does_not_stop_is_ended_and_started_again(opened: Op
 
 
 async def test_death_in_a_turn_is_an_error_and_the_next_prompt_starts_the_agent_again(process: Chat) -> None:
-    person = Person()
-    with pytest.raises(AgentExited) as caught, anyio.fail_after(LIMIT):
-        await ask(process, "demo: say before\ndie 3", person)
-    assert "code 3" in str(caught.value)
-    assert "demo agent: ending now" in caught.value.stderr
-    turn = process.failed(caught.value)
-    assert turn is not None
-    assert (turn.stop_reason, turn.text, turn.agent, turn.failure) == ("error", "before", "demo agent", caught.value)
+    with anyio.fail_after(LIMIT):
+        turn = await process.ask([TextBlock("demo: say before\ndie 3")], Person())
+    assert isinstance(turn.failure, AgentExited)
+    assert "code 3" in str(turn.failure)
+    assert "demo agent: ending now" in turn.failure.stderr
+    assert (turn.stop_reason, turn.text, turn.agent) == ("error", "before", "demo agent")
     assert (await ask(process, "demo: say after")).text == "after"
 
 

@@ -5,18 +5,23 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import anyio
 import pytest
-from copilot_kernel.acp.messages import Diff, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
+from anyio import to_thread
+from copilot_kernel.acp.messages import Chunk, Diff, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
 from copilot_kernel.chat import Chat, diff_locator
+from copilot_kernel.chat.agent import RunningAgent
 from copilot_kernel.chat.diff_locator import MAX_BYTES, MAX_DIFFS, DiffLocator
-from copilot_kernel.chat.permission import Permissions
+from copilot_kernel.chat.permission import Approvals, Permissions
+from copilot_kernel.chat.rules import PolicyEvaluator
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.chat.turn import Stop
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.excerpt import Excerpt
-from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.conversation.model import Message, ToolCall
 from msgspec.structs import replace
 
+from ..limits import LIMIT
 from .people import Person, ask
 
 TEXT = "one\ntwo\nthree\n"
@@ -35,20 +40,27 @@ def edit(path: str = "a.py", old: str | None = "two\n", new: str = "TWO\n", **fi
     return ToolCall(0, 1, "edit", kind="edit", content=(Diff(path, old, new),), **fields)  # type: ignore[arg-type]
 
 
-def found(folder: Path, call: ToolCall) -> Excerpt | None:
-    (excerpt,) = DiffLocator(str(folder)).located(call).excerpts.values()
+async def located(locator: DiffLocator, call: ToolCall) -> ToolCall:
+    found: dict[Diff, Excerpt | None] = {}
+    locator.add(call)
+    await locator.settle(lambda _, excerpts: found.update(excerpts))
+    return replace(call, excerpts={**call.excerpts, **found})
+
+
+async def found(folder: Path, call: ToolCall) -> Excerpt | None:
+    (excerpt,) = (await located(DiffLocator(str(folder)), call)).excerpts.values()
     return excerpt
 
 
 @pytest.mark.parametrize("path", ["a.py", "{}/a.py", "{}/../project/a.py"])
-def test_a_diff_in_the_folder_is_found(folder: Path, path: str) -> None:
-    assert found(folder, edit(path.format(folder))) == TWO
+async def test_a_diff_in_the_folder_is_found(folder: Path, path: str) -> None:
+    assert await found(folder, edit(path.format(folder))) == TWO
 
 
-def test_a_relative_path_starts_in_the_folder_that_the_call_names(folder: Path) -> None:
+async def test_a_relative_path_starts_in_the_folder_that_the_call_names(folder: Path) -> None:
     (folder / "sub").mkdir()
     (folder / "sub" / "a.py").write_text("two\n")
-    assert found(folder, edit(raw_input={"cwd": f"{folder}/sub"})) == Excerpt(1, "", "")
+    assert await found(folder, edit(raw_input={"cwd": f"{folder}/sub"})) == Excerpt(1, "", "")
 
 
 def outside(path: Path) -> None:
@@ -67,55 +79,62 @@ def outside(path: Path) -> None:
     lambda path: path.write_text("two\ntwo\n"),
     lambda path: path.write_text("other\n"),
 ])  # fmt: skip
-def test_without_one_such_place_in_a_small_text_there_is_none(folder: Path, make: Callable[[Path], object]) -> None:
+async def test_without_one_such_place_in_a_small_text_there_is_none(
+    folder: Path, make: Callable[[Path], object]
+) -> None:
     make(folder / "b.py")
-    assert found(folder, edit("b.py")) is None
+    assert await found(folder, edit("b.py")) is None
 
 
 @pytest.mark.parametrize("path", [".env", "../beside.py", "/dev/zero", "\0", "a.py/", ""])
-def test_what_may_hold_secrets_or_lies_elsewhere_is_not_read(folder: Path, path: str) -> None:
+async def test_what_may_hold_secrets_or_lies_elsewhere_is_not_read(folder: Path, path: str) -> None:
     for name in (".env", "../beside.py"):
         (folder / name).write_text(TEXT)
-    assert found(folder, edit(path)) is None
+    assert await found(folder, edit(path)) is None
 
 
-def test_each_diff_is_looked_up_once_and_only_so_many(folder: Path) -> None:
+async def test_each_diff_is_looked_up_once_and_only_so_many(folder: Path) -> None:
     read: list[str] = []
     locator = DiffLocator(str(folder), lambda root, path, limit: read.append(path) or TEXT)  # type: ignore[func-returns-value]
-    call = locator.located(edit())
-    assert locator.located(replace(call, status="completed")).excerpts is call.excerpts
+    call = await located(locator, edit())
     for number in range(2 * MAX_DIFFS):
-        call = locator.located(replace(call, content=(*edit().content, Diff("a.py", f"{number}", "x"))))
+        call = await located(locator, replace(call, content=(*edit().content, Diff("a.py", f"{number}", "x"))))
     assert (len(read), len(call.excerpts), call.excerpts[Diff("a.py", "two\n", "TWO\n")]) == (MAX_DIFFS, MAX_DIFFS, TWO)
 
 
-@pytest.fixture
-def hanging() -> Iterator[Callable[..., str]]:
-    over = threading.Event()
+class SlowDisk:
+    """It answers when `answers` is set."""
 
-    def read(*arguments: object) -> str:
-        over.wait(30)
+    def __init__(self) -> None:
+        self.asked, self.answers = threading.Event(), threading.Event()
+
+    def read(self, *arguments: object) -> str:
+        self.asked.set()
+        self.answers.wait(LIMIT)
         return TEXT
 
-    yield read
-    over.set()
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowDisk]:
+    monkeypatch.setattr(diff_locator, "SECONDS", LIMIT)
+    disk = SlowDisk()
+    yield disk
+    disk.answers.set()
 
 
-def test_a_disk_that_hangs_is_left_alone(
-    folder: Path, hanging: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_disk_that_hangs_is_left_alone(folder: Path, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diff_locator, "SECONDS", 0.01)
-    locator = DiffLocator(str(folder), hanging)
-    assert [*locator.located(edit()).excerpts.values()] == [None]
-    monkeypatch.setattr(diff_locator, "SECONDS", 30)
-    assert [*locator.located(edit()).excerpts.values()] == [None]
+    locator = DiffLocator(str(folder), disk.read)
+    assert [*(await located(locator, edit())).excerpts.values()] == [None]
+    monkeypatch.setattr(diff_locator, "SECONDS", LIMIT)
+    assert [*(await located(locator, edit())).excerpts.values()] == [None]
 
 
 # -- in a conversation ------------------------------------------------------------------------------------------------
 
 
-def begun(folder: Path, *blocks: TextBlock) -> tuple[ConversationState, Person]:
-    state, person = ConversationState(locate=DiffLocator(str(folder)).located), Person()
+def begun(locator: DiffLocator, *blocks: TextBlock) -> tuple[ConversationState, Person]:
+    state, person = ConversationState(locator=locator), Person()
     state.begin(blocks, person, Stop())
     return state, person
 
@@ -124,34 +143,60 @@ def shown(state: ConversationState) -> ToolCall:
     return next(entry for entry in state.conversation.entries if isinstance(entry, ToolCall))
 
 
-def test_what_was_found_before_the_edit_stays_after_it(folder: Path) -> None:
-    state, _ = begun(folder, TextBlock("do it"))
+async def test_what_was_found_before_the_edit_stays_after_it(folder: Path) -> None:
+    state, _ = begun(DiffLocator(str(folder)), TextBlock("do it"))
     state.update(ToolCallUpdate("1", begins=True, content=edit().content))
+    await state.settle()
     (folder / "a.py").write_text("0\n" * 9 + TEXT.replace("two", "TWO"))
     state.update(ToolCallUpdate("1", status="completed", content=edit().content))
+    await state.settle()
     assert shown(state).excerpts == {edit().content[0]: TWO}
 
 
-def test_an_edit_that_first_comes_when_it_is_done_is_found_where_it_was_made(folder: Path) -> None:
+async def test_an_edit_that_first_comes_when_it_is_done_is_found_where_it_was_made(folder: Path) -> None:
     (folder / "a.py").write_text("two\nTWO\nthree\n")
-    state, _ = begun(folder, TextBlock("do it"))
+    state, _ = begun(DiffLocator(str(folder)), TextBlock("do it"))
     state.update(ToolCallUpdate("1", begins=True, status="completed", content=edit().content))
+    await state.settle()
     assert shown(state).excerpts == {edit().content[0]: Excerpt(1, "two\n", "three\n")}
 
 
-def test_a_replay_does_not_look_at_the_disk(folder: Path) -> None:
-    state, _ = begun(folder)
+async def test_a_replay_does_not_look_at_the_disk(folder: Path) -> None:
+    state, _ = begun(DiffLocator(str(folder)))
     state.update(ToolCallUpdate("1", begins=True, content=edit().content))
+    await state.settle()
     assert shown(state).excerpts == {}
 
 
-async def test_the_question_has_the_place_beside_what_the_agent_sent(folder: Path) -> None:
-    state, person = begun(folder, TextBlock("do it"))
-    permissions = Permissions(Settings(cwd=str(folder)), state)
-    await permissions.ask(PermissionRequest("s", ToolCallUpdate("1", kind="edit", content=edit().content), OPTIONS))
+async def test_the_question_waits_for_the_place_and_has_it_beside_what_the_agent_sent(disk: SlowDisk) -> None:
+    state, person = begun(DiffLocator("", disk.read), TextBlock("do it"))
+    permissions = Permissions(state, PolicyEvaluator(Settings()), Approvals(), RunningAgent())
+    request = PermissionRequest("s", ToolCallUpdate("1", kind="edit", content=edit().content), OPTIONS)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(permissions.ask, request)
+        await to_thread.run_sync(disk.asked.wait, LIMIT)
+        assert person.questions == []
+        disk.answers.set()
     (question,) = person.questions
-    assert question.call.excerpts == {edit().content[0]: TWO}
-    assert question.call.content == edit().content
+    assert (question.call.excerpts, question.call.content) == ({edit().content[0]: TWO}, edit().content)
+
+
+async def test_while_a_disk_hangs_updates_are_taken_in_and_shown_a_little_later_in_their_order(disk: SlowDisk) -> None:
+    state, person = begun(locator := DiffLocator("", disk.read), TextBlock("do it"))
+    seen: list[int] = []
+    person.show = lambda entry: seen.append(entry.id)  # type: ignore[method-assign]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(locator.run, state.add_excerpts)
+        await anyio.wait_all_tasks_blocked()
+        state.update(ToolCallUpdate("1", begins=True, content=edit().content))
+        await to_thread.run_sync(disk.asked.wait, LIMIT)
+        state.update(Chunk("agent", TextBlock("Done.")))
+        said = state.conversation.entries[-1]
+        assert (isinstance(said, Message), shown(state).excerpts, seen) == (True, {}, [])
+        disk.answers.set()
+        await state.settle()
+        tasks.cancel_scope.cancel()
+    assert (seen, [*shown(state).excerpts.values()]) == ([shown(state).id, said.id], [TWO])
 
 
 async def test_a_chat_reads_its_folder(chat: Chat, settings: Settings) -> None:

@@ -120,7 +120,7 @@ RETRYING = "Info: Request failed due to a transient API error. Retrying..."
 async def test_a_retry_of_copilots_is_a_passing_line(opened: Open, chunk: str, name: str, is_status: bool) -> None:
     async with met(opened, **agent("Here it is.", chunk, USAGE, name=name)) as (_, chat):
         await ask(chat, "hello", person := Person())
-        assert chat._state.progress == (chunk.removeprefix("Info: ") if is_status else "")
+        assert chat.failures.progress == (chunk.removeprefix("Info: ") if is_status else "")
     said = "".join(text for speaker, text in person.said if speaker == "agent")
     assert (said == "Here it is.", chunk in said) == (is_status, not is_status)
 
@@ -128,7 +128,7 @@ async def test_a_retry_of_copilots_is_a_passing_line(opened: Open, chunk: str, n
 async def test_the_answer_ends_the_line_about_a_retry(opened: Open) -> None:
     async with met(opened, **agent(RETRYING, "Here ", "it is.")) as (_, chat):
         await ask(chat, "hello")
-        assert chat._state.progress == ""
+        assert chat.failures.progress == ""
 
 
 @pytest.mark.parametrize("is_copilot", [True, False])

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from copilot_kernel.chat import Chat, SharedAgent
+from copilot_kernel.chat import SharedAgent, open_chat
 from copilot_kernel.chat.notebook_gate import NO_TURN
 from copilot_kernel.chat.notebook_tools import KERNEL_ENDED, introduction, is_here
 from copilot_kernel.config import Settings
@@ -168,8 +168,8 @@ async def test_so_does_one_that_an_agent_with_many_conversations_starts(
     shared, people = SharedAgent(settings), [Person(), Person()]
     async with (
         shared.agent,
-        Chat(settings, shared=shared, live=FakeNotebook()) as one,
-        Chat(settings, shared=shared, live=FakeNotebook()) as two,
+        open_chat(settings, shared=shared, live=FakeNotebook()) as one,
+        open_chat(settings, shared=shared, live=FakeNotebook()) as two,
     ):
         await ask(one, "Go", people[0])
         await ask(two, "Go", people[1])
@@ -207,7 +207,7 @@ async def test_the_next_kernel_tells_that_the_agents_code_has_ended_the_one_befo
     async with listening(initialize=info, session_prompt=prompt, **offered) as (script, launch):
         chosen, person = replace(settings, agent=address(launch)), Person()
         for prompts in (["Run", "Go"], ["/compact", "Go", "Go on"]):
-            async with Chat(chosen, "book.ipynb", live=notebook) as chat:
+            async with open_chat(chosen, "book.ipynb", live=notebook) as chat:
                 for each in prompts:
                     await ask(chat, each, person)
             next(Path(settings.state).glob("sessions/*.json")).write_text(left[0])  # as at the end of a process
@@ -226,8 +226,8 @@ async def test_an_agent_that_lives_on_keeps_no_session_with_our_address(settings
     async with listening(initialize=info, session_new=numbered(), session_close={}) as (script, launch):
         settings = replace(settings, agent=address(launch))
         shared = SharedAgent(settings)
-        async with shared.agent, Chat(settings, shared=shared) as other:
-            async with Chat(settings, shared=shared, live=FakeNotebook()) as chat:
+        async with shared.agent, open_chat(settings, shared=shared) as other:
+            async with open_chat(settings, shared=shared, live=FakeNotebook()) as chat:
                 await ask(chat, "Go")
                 await ask(other, "Go")
             closed = [params["sessionId"] for method, params in script.heard if method == "session/close"]
@@ -256,8 +256,8 @@ async def test_two_notebooks_on_one_agent_have_tools_of_their_own(settings: Sett
         shared = SharedAgent(settings)
         async with (
             shared.agent,
-            Chat(settings, shared=shared, live=notebooks[0]) as one,
-            Chat(settings, shared=shared, live=notebooks[1]) as two,
+            open_chat(settings, shared=shared, live=notebooks[0]) as one,
+            open_chat(settings, shared=shared, live=notebooks[1]) as two,
         ):
             await one.ready()
             await two.ready()

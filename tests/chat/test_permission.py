@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel.chat import Chat, rules
-from copilot_kernel.chat.chat import RESET
+from copilot_kernel.chat.permission import RESET
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.permissions.rulebook import NOT_A_RULE

@@ -12,12 +12,14 @@ import pytest
 from anyio import from_thread
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
 from copilot_kernel.chat import permission, rules
-from copilot_kernel.chat.calls import OUR_PREFIX, update_of_agent
-from copilot_kernel.chat.permission import CHANGED, CHANGED_TOO_OFTEN, Permissions
+from copilot_kernel.chat.agent import RunningAgent
+from copilot_kernel.chat.calls import OUR_PREFIX, own_ids
+from copilot_kernel.chat.permission import CHANGED, CHANGED_TOO_OFTEN, Approvals, Permissions
+from copilot_kernel.chat.rules import PolicyEvaluator
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.chat.turn import Stop
 from copilot_kernel.config import Settings
-from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.conversation.model import Conversation, ToolCall
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from ..limits import LIMIT
@@ -53,7 +55,8 @@ class RunningTurn:
     def __init__(self, reads: Callable[[Question], bool], rule: str = "", **settings: Any) -> None:
         self.state, self.view = ConversationState(), Reader(reads, rule)
         self.state.begin([TextBlock("do it")], self.view, Stop())
-        self.permissions = Permissions(Settings(cwd="/project", **settings), self.state)
+        policy = PolicyEvaluator(Settings(cwd="/project", **settings))
+        self.permissions = Permissions(self.state, policy, Approvals(), RunningAgent())
 
     def change(self, **members: Any) -> None:
         self.state.update(ToolCallUpdate("1", **members))
@@ -198,7 +201,7 @@ async def test_two_requests_about_one_id_keep_what_each_asked_about() -> None:
 
 
 async def test_a_question_of_ours_is_not_the_agents_to_change() -> None:
-    theirs = update_of_agent(ToolCallUpdate(f"{OUR_PREFIX}1", title="ls"))
+    (theirs,) = own_ids(ToolCallUpdate(f"{OUR_PREFIX}1", title="ls"), Conversation())
     turn = RunningTurn(lambda question: turn.state.update(theirs) or True)
     ours = ToolCallUpdate(f"{OUR_PREFIX}1", title="Run rm", kind="execute", raw_input={"command": "rm"})
     with anyio.fail_after(LIMIT):

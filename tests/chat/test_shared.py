@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
-from copilot_kernel.chat import Chat, SharedAgent
+from copilot_kernel.chat import Chat, SharedAgent, open_chat
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused, SessionInUse
 
@@ -23,7 +23,7 @@ async def sharing(settings: Settings, count: int, **answers: Any) -> AsyncIterat
         settings = replace(settings, agent=address(launch))
         shared = SharedAgent(settings)
         await stack.enter_async_context(shared.agent)
-        chats = [await stack.enter_async_context(Chat(settings, shared=shared)) for _ in range(count)]
+        chats = [await stack.enter_async_context(open_chat(settings, shared=shared)) for _ in range(count)]
         yield script, shared, chats
 
 
@@ -159,7 +159,7 @@ async def test_files_and_terminals_go_by_the_settings_of_each_conversation(setti
     prompt = await reading(settings, answers := [])
     async with sharing(replace(settings, fs=True), 1, session_prompt=prompt) as (_, shared, chats):
         await ask(chats[0], "Hello")
-        async with Chat(replace(shared.agent.settings, fs=False), shared=shared) as without:
+        async with open_chat(replace(shared.agent.settings, fs=False), shared=shared) as without:
             await ask(without, "Hello")
     assert answers == [{"content": "A note."}, -32601]
 
@@ -236,7 +236,7 @@ async def test_nor_by_way_of_another_agent_that_keeps_the_same_sessions(settings
     async with sharing(settings, 1, **LOADS) as (_, first, (one,)):
         await ask(one, "Hello")
         second = SharedAgent(first.agent.settings)
-        async with second.agent, Chat(settings, shared=second) as other:
+        async with second.agent, open_chat(settings, shared=second) as other:
             with pytest.raises(SessionInUse):
                 await other.resume("s1", Person())
             await one.new()

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from copilot_kernel.acp.messages import AvailableCommand, CommandsUpdate
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import open_chat
 from copilot_kernel.chat.slash import AS_TEXT
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.config import Settings
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.anyio
 async def sent(settings: Settings, *prompts: str, person: Person | None = None, **answers: Any) -> list[str]:
     """How the prompts begin that the agent gets."""
     async with listening(**{"session_new": offering("compact", "memory show"), **answers}) as (script, launch):
-        async with Chat(replace(settings, agent=address(launch))) as chat:
+        async with open_chat(replace(settings, agent=address(launch))) as chat:
             for prompt in prompts:
                 await ask(chat, prompt, person or Person())
         return [params["prompt"][0]["text"] for method, params in script.heard if method == "session/prompt"]

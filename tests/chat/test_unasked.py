@@ -119,7 +119,7 @@ async def test_of_old_turns_nothing_is_kept(chat: Chat, monkeypatch: pytest.Monk
         path = json.dumps({"path": str(Path(chat.settings.folder, f"{number}.txt")), "content": "x"})
         await ask(chat, prompt.format(path=path), person := Person())
         assert len(person.questions) == 2
-    approvals = chat._permissions.approvals
+    approvals = chat.permissions.approvals
     assert (len(approvals.allowed), len(approvals._operations)) == (6, 2)
     assert {call.turn for call in approvals.allowed.values()} == {4, 5, 6}
 

@@ -171,7 +171,7 @@ async def _run(records: Records, models: Models) -> list[Cell]:
             said += _said(turn.records)
         return cells
     finally:
-        await session.chat_runner.close(3)
+        await session.close(3)
 
 
 def _said(records: Records) -> int:
@@ -198,7 +198,7 @@ class _Reader:
             if click:
                 self._models.click(self._button(*click))
             elif is_cancel:
-                assert self._session.chat_runner.cancel()
+                assert self._session.cancel()
         await running
         await self._has_heard(said)
         for update in self._turn.late if self._turn.cancelled else ():
@@ -214,7 +214,7 @@ class _Reader:
     @property
     def _heard(self) -> int:
         """Messages of the agent's that were read."""
-        chat = self._session.chat_runner.chat
+        chat = self._session.chat
         return sum(direction == "<" for direction, _ in chat.agent.log.lines) if chat else 0
 
     async def _has_heard(self, count: int) -> None:

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any, Self
 
 import pytest
+from copilot_kernel.chat import Turn
 from copilot_kernel.frontend.chat_runner import ChatRunner
 
 from ..limits import LIMIT
@@ -58,13 +59,17 @@ def home(*turns: Callable[[StandIn], Awaitable[Any]]) -> tuple[ChatRunner, list[
     return ChatRunner(make), made
 
 
-async def works(chat: StandIn) -> str:
-    return "done"
+def ended(reason: str) -> Turn:
+    return Turn(1, reason, "", (), "session", "agent")
 
 
-async def waits(chat: StandIn) -> str:
+async def works(chat: StandIn) -> Turn:
+    return ended("done")
+
+
+async def waits(chat: StandIn) -> Turn:
     await chat.cancelled.wait()
-    return "cancelled"
+    return ended("cancelled")
 
 
 async def breaks(chat: StandIn) -> str:
@@ -87,7 +92,7 @@ async def test_one_chat_serves_all_turns_and_knows_no_cell() -> None:
     cell.set("the first cell")
     answers = [await place.ask([], Any), await place.ask([], Any)]
 
-    assert (answers, [chat.cell for chat in made]) == (["done", "done"], ["none"])
+    assert (answers, [chat.cell for chat in made]) == ([ended("done")] * 2, ["none"])
 
 
 async def test_a_chat_that_breaks_raises_in_the_turn_and_the_next_turn_has_a_new_one() -> None:
@@ -95,7 +100,7 @@ async def test_a_chat_that_breaks_raises_in_the_turn_and_the_next_turn_has_a_new
     with pytest.raises(ZeroDivisionError):
         await asyncio.wait_for(place.ask([], Any), LIMIT)
 
-    assert await place.ask([], Any) == "done"
+    assert await place.ask([], Any) == ended("done")
     assert len(made) == 2
 
 
@@ -106,7 +111,7 @@ async def test_cancel_reaches_the_turn_and_says_so() -> None:
     while not place.cancel():
         await asyncio.sleep(0)
 
-    assert await asyncio.wait_for(turn, LIMIT) == "cancelled"
+    assert await asyncio.wait_for(turn, LIMIT) == ended("cancelled")
     assert place.cancel() is False
 
 
@@ -129,4 +134,4 @@ async def test_it_is_idle_when_the_turn_has_ended() -> None:
     while not place.cancel():
         await asyncio.sleep(0)
     await asyncio.wait_for(idle, LIMIT)
-    assert await asyncio.wait_for(turn, LIMIT) == "cancelled"
+    assert await asyncio.wait_for(turn, LIMIT) == ended("cancelled")

@@ -158,7 +158,7 @@ async def sent(monkeypatch: pytest.MonkeyPatch, prompt: str, made: Any) -> tuple
         asked.append(blocks)
         return Turn(1, "end_turn", "", (), "session", "agent")
 
-    monkeypatch.setattr(kernel_session.chat_runner, "ask", ask)
+    monkeypatch.setattr(kernel_session, "ask", ask)
     try:
         await kernel_session.run(cell, prompt, lambda: made)  # type: ignore[arg-type]
     except UsageError:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import open_chat
 from copilot_kernel.config import Settings, state_folder
 from copilot_kernel.errors import (
     AgentExited,
@@ -107,12 +107,12 @@ async def test_others_are_told_the_path_of_a_notebook_that_has_a_session_open(
     kernel_session._watched = True
     kernel_session.command_context.settings = Settings(agent="demo", cwd=str(tmp_path), state=str(tmp_path / "state"))
     try:
-        turn = await kernel_session.chat_runner.ask([TextBlock("demo: say one")], Person())
-        async with Chat(kernel_session.command_context.settings) as other:
+        turn = await kernel_session.ask([TextBlock("demo: say one")], Person())
+        async with open_chat(kernel_session.command_context.settings) as other:
             with pytest.raises(SessionInUse, match=r"already open in notebook /home/user/a\.ipynb \(process"):
                 await other.resume(turn.session_id, Person())
     finally:
-        await kernel_session.chat_runner.close(5)
+        await kernel_session.close(5)
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> KernelSession:
     async def ask(*_: object) -> Turn:
         return Turn(1, "end_turn", "", (), "session", "agent")
 
-    monkeypatch.setattr(kernel_session.chat_runner, "ask", ask)
+    monkeypatch.setattr(kernel_session, "ask", ask)
     return kernel_session
 
 

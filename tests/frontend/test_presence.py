@@ -145,7 +145,7 @@ async def test_the_next_page_is_told(models: Models, monkeypatch: pytest.MonkeyP
         assert (await asyncio.wait_for(view.ask(QUESTION), LIMIT)).option is None
         return Turn(1, "end_turn", "", (), "session", "agent")
 
-    monkeypatch.setattr(kernel_session.chat_runner, "ask", prompt)
+    monkeypatch.setattr(kernel_session, "ask", prompt)
     await kernel_session.run(lost, "Edit")  # type: ignore[arg-type]
     before = lost.printed
     kernel_session.report_notices(lost)  # type: ignore[arg-type]

@@ -100,7 +100,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """A kernel that has just begun."""
     kernel = Kernel(KernelSession(guard_seconds=0), [])
     kernel.session.is_introduced = True
-    monkeypatch.setattr(kernel.session.chat_runner, "ask", kernel.ask)
+    monkeypatch.setattr(kernel.session, "ask", kernel.ask)
     return kernel
 
 
@@ -195,7 +195,7 @@ async def test_a_turn_that_failed_before_it_changed_anything_does_not_count(
         raise CopilotError("The agent does not start.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(kernel.session.chat_runner, "ask", fail)
+        patch.setattr(kernel.session, "ask", fail)
         with pytest.raises(CopilotError):
             await kernel.run("change")
     kernel.set("keep")

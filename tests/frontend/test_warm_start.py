@@ -91,20 +91,20 @@ class Kernel:
         async def work(chat: Any) -> StandIn:
             return chat  # type: ignore[no-any-return]
 
-        return await asyncio.wait_for(self.session.chat_runner.do(work), LIMIT)
+        return await asyncio.wait_for(self.session.do(work), LIMIT)
 
 
 @pytest.fixture
 async def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterator[Kernel]:
     StandIn.made, StandIn.failure, StandIn.pause = [], None, None
-    monkeypatch.setattr("copilot_kernel.chat.Chat", StandIn)
+    monkeypatch.setattr("copilot_kernel.chat.open_chat", StandIn)
     for name in ("JUPYTER_CONFIG_DIR", "COPILOT_KERNEL_STATE"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("COPILOT_KERNEL_AGENT", "demo")
     kernel = Kernel()
     yield kernel
     kernel.warm_start.cancel()
-    await kernel.session.chat_runner.close(1)
+    await kernel.session.close(1)
 
 
 async def test_the_agent_starts_when_the_kernel_was_idle_and_the_first_prompt_gets_it(kernel: Kernel) -> None:
@@ -114,7 +114,7 @@ async def test_the_agent_starts_when_the_kernel_was_idle_and_the_first_prompt_ge
     kernel.warm_start.schedule()
     await kernel.clock.advance(IDLE_SECONDS / 2)
     assert [chat.events for chat in StandIn.made] == [["started"]]
-    assert (kernel.session.chat_runner.chat, kernel.session.notices) == (None, [])
+    assert (kernel.session.chat, kernel.session.notices) == (None, [])
     assert [await kernel.use(), await kernel.use()] == StandIn.made * 2
 
 
@@ -221,7 +221,7 @@ async def test_the_end_of_the_kernel_ends_it(kernel: Kernel, seconds: float) -> 
     kernel.warm_start.schedule()
     await kernel.clock.advance(seconds)
     kernel.warm_start.cancel()
-    await kernel.session.chat_runner.close(1)
+    await kernel.session.close(1)
     await kernel.clock.advance(IDLE_SECONDS)
     assert [chat.events for chat in StandIn.made] == [["started", "closed"]] * (seconds == IDLE_SECONDS)
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from copilot_kernel import config
 from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import open_chat
 from copilot_kernel.chat.sandboxing import READ_ONLY
 from copilot_kernel.sandbox.sandbox import SUMMARY
 
@@ -39,7 +39,7 @@ async def _said(prompt: str, name: str = "book.ipynb") -> Json:
     """What was answered in a conversation of the notebook, and what a reader saw."""
     settings, person = config.load(), Person()
     book = Path(settings.folder, name)
-    async with asyncio.timeout(SECONDS), Chat(settings, str(book), live=FakeNotebook("x = 1")) as chat:
+    async with asyncio.timeout(SECONDS), open_chat(settings, str(book), live=FakeNotebook("x = 1")) as chat:
         turn = await chat.ask([TextBlock(prompt)], person)
         return {"text": turn.text, "notices": person.notices, "sandbox": chat.agent.sandbox_state}
 

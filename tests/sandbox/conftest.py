@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from copilot_kernel.chat import Chat
+from copilot_kernel import chat as chats
 from copilot_kernel.config import Settings
 from copilot_kernel.sandbox.probe import SandboxUnavailable, find_tools, try_bubblewrap
 
@@ -52,7 +52,7 @@ def open_chat(project: Path, tmp_path: Path):
         settings = Settings(
             agent="demo", cwd=str(project), state=str(tmp_path / "state"), terminal=True, sandbox=sandbox, **more
         )
-        async with Chat(settings) as chat:
+        async with chats.open_chat(settings) as chat:
             yield chat
 
     return open_chat

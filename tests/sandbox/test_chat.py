@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat import Chat, sandboxing
+from copilot_kernel.chat import Chat, open_chat, sandboxing
 from copilot_kernel.chat.agent import FROM_THE_START
 from copilot_kernel.chat.sandboxing import READ_ONLY
 from copilot_kernel.chat.sessions import RESTARTED
@@ -283,7 +283,7 @@ async def test_without_one_the_mode_sandboxed_allows_nothing_and_cannot_be_set(n
 
 async def test_an_agent_elsewhere_cannot_be_sandboxed(tmp_path):
     settings = Settings(agent="tcp://127.0.0.1:1", cwd=str(tmp_path), state=str(tmp_path / "state"), sandbox="required")
-    async with Chat(settings) as chat:
+    async with open_chat(settings) as chat:
         with pytest.raises(AgentStartFailed, match="it was not started by this kernel"):
             await chat.ready()
 
@@ -299,6 +299,6 @@ async def test_a_project_that_is_or_contains_the_home_folder_or_is_a_repository_
     monkeypatch.setenv("HOME", str(home))
     folder = {"home": home, "above": home.parent}.get(place, tmp_path / place)
     settings = Settings(agent="demo", cwd=str(folder), state=str(tmp_path / "state"), sandbox="required")
-    async with Chat(settings) as chat:
+    async with open_chat(settings) as chat:
         with pytest.raises(AgentStartFailed, match=r"is or contains the home folder|must not be changed"):
             await chat.ready()

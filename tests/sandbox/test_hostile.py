@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from copilot_kernel import config
 from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import open_chat
 from copilot_kernel.sandbox import Kind
 
 from ..agent.attempts import ATTEMPTS, FOR_ROOT, HOOKS, SETTINGS, Place
@@ -90,6 +90,6 @@ async def _asked(place: Place, sandbox: str, has_hosts: bool) -> Results:
         [],
     )
     place.write(place.project / "place.json")
-    async with asyncio.timeout(SECONDS), Chat(settings) as chat:
+    async with asyncio.timeout(SECONDS), open_chat(settings) as chat:
         turn = await chat.ask([TextBlock("place.json")], person := Person())
     return {**json.loads(turn.text), "notices": "\n".join(person.notices)}

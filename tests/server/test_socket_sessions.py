@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import open_chat
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import SessionInUse, UsageError
 from copilot_kernel.server.chat.encoder import Line, as_context
@@ -131,7 +131,7 @@ def test_no_message_can_end_the_context() -> None:
 async def test_a_session_whose_question_waits_in_a_notebook_is_not_resumed(
     chats: ChatSessionManager, settings: Settings
 ) -> None:
-    async with Chat(settings, BOOK) as kernel:
+    async with open_chat(settings, BOOK) as kernel:
         view = Person(None)
         turn = asyncio.create_task(kernel.ask([TextBlock("demo: shell echo hi")], view))
         async with asyncio.timeout(LIMIT):
@@ -153,7 +153,7 @@ async def test_a_notebook_returns_to_its_session_soon_after_a_chat_has_shown_it(
     chats: ChatSessionManager, speaker: Speaker, settings: Settings
 ) -> None:
     """What began in a chat stays open longer."""
-    async with Chat(settings, BOOK) as kernel:
+    async with open_chat(settings, BOOK) as kernel:
         before = await kernel.ask([TextBlock("demo: say one")], Person())
     loaded = await resumed(chats, before.session_id)
     for count in (2, 1):
@@ -161,7 +161,7 @@ async def test_a_notebook_returns_to_its_session_soon_after_a_chat_has_shown_it(
         assert len(chats.store) == count
         for each in (speaker, loaded):
             each.session.leave(each)
-    async with Chat(settings, BOOK) as kernel:
+    async with open_chat(settings, BOOK) as kernel:
         after = await kernel.ask([TextBlock("demo: say two")], person := Person())
     assert after.session_id == before.session_id
     assert "already open" not in "".join(person.notices)

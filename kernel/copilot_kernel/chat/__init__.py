@@ -1,8 +1,8 @@
 """One conversation with one agent; the only package that knows the wire, the conversation and the permissions."""
 
-from .chat import Chat
+from .chat import Chat, open_chat
 from .session_store import SessionStore
 from .shared import SharedAgent
 from .turn import Turn, View
 
-__all__ = ["Chat", "SessionStore", "SharedAgent", "Turn", "View"]
+__all__ = ["Chat", "SessionStore", "SharedAgent", "Turn", "View", "open_chat"]

@@ -10,7 +10,7 @@ import shlex
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -61,6 +61,22 @@ T = TypeVar("T")
 Serving = Callable[[], AbstractAsyncContextManager[Mapping[str, Service]]]
 
 
+@dataclass(slots=True)
+class RunningAgent:
+    """What is known of the agent that was started last: `Agent` notes it, others look it up."""
+
+    info: AgentInfo | None = None
+    # It is GitHub Copilot CLI, by its own name or by its command.
+    is_copilot: bool = False
+    # None if it has none, and why, if there should be one.
+    sandbox: Sandbox | None = None
+    unsandboxed: str = ""
+
+    def is_sandboxed(self) -> bool:
+        """Whether it has a sandbox."""
+        return self.sandbox is not None
+
+
 class _Life:
     """One start of the agent, until its end."""
 
@@ -73,30 +89,27 @@ class _Life:
 class Agent:
     """One process or connection at a time, started when it is needed; `async with` ends it.
 
-    `denied` returns, at each start, what the agent itself shall deny, if it can be told; `ports`, those of loopback
-    where it must reach us. (More than ten attributes, since five are what the agent is started with.)
+    `running` is where it notes what others look up. `denied` returns, at each start, what the agent itself shall deny,
+    if it can be told; `ports`, those of loopback where it must reach us. (More than ten attributes, since six are what
+    the agent is started with.)
     """
 
     def __init__(
         self,
         settings: Settings,
+        running: RunningAgent,
         client_handlers: ClientHandlers,
         serving: Serving = lambda: nullcontext({}),
         denied: Callable[[], Iterable[str]] = tuple,
         ports: Callable[[], Awaitable[Sequence[int]]] = no_ports,
     ) -> None:
-        self.settings = settings
+        self.settings, self.running = settings, running
         # What went over the wire, over all of the agent's lives.
         self.log = WireLog()
         # The MCP servers that the agent was given.
         self.offered = McpOffer()
-        # Of the agent that was started last; None if it has none, and why, if there should be one.
-        self.sandbox: Sandbox | None = None
-        self.unsandboxed = ""
         # The connection to the agent that was started last, if several notebooks may share it.
         self.broker: BrokerTransport | None = None
-        # Whether the agent that was started last is GitHub Copilot CLI, by its own name or by its command.
-        self.is_copilot = False
         # Set, and replaced, whenever a conversation has opened a session or could not.
         self.session_opened = anyio.Event()
         self._client_handlers, self._serving, self._denied, self._ports = client_handlers, serving, denied, ports
@@ -122,19 +135,24 @@ class Agent:
         return self.settings.folder
 
     @property
+    def sandbox(self) -> Sandbox | None:
+        """That of the agent that was started last."""
+        return self.running.sandbox
+
+    @property
     def sandbox_state(self) -> str:
         """How far the agent reaches in its sandbox, or why it has none; empty if the settings want none."""
         if self.settings.sandbox == "off":
             return ""
         if self.sandbox:
             return self.sandbox.summary
-        return self.unsandboxed or FROM_THE_START
+        return self.running.unsandboxed or FROM_THE_START
 
     def sandbox_problem(self) -> str:
         """Why the agent has, or would have, no sandbox; empty if it has one."""
         if self.sandbox or self.settings.sandbox == "off":
             return "" if self.sandbox else "COPILOT_KERNEL_SANDBOX is off"
-        return self.unsandboxed or str(unavailable(self.settings) or "")
+        return self.running.unsandboxed or str(unavailable(self.settings) or "")
 
     @property
     def sharing_state(self) -> str:
@@ -238,7 +256,8 @@ class Agent:
                     option_member=self.settings.option_member,
                     transport=transport,
                 ) as link:
-                    self.is_copilot = launch.is_copilot or link.info.is_copilot
+                    self.running.info = link.info
+                    self.running.is_copilot = launch.is_copilot or link.info.is_copilot
                     self.offered = select_servers(servers, link.info, launch)
                     yield link
 
@@ -249,11 +268,11 @@ class Agent:
         """What to start, or the connection to the agent that several notebooks share."""
         if shares(self.settings, launch):
             async with shared(self.settings, launch, servers, self._client_handlers) as self.broker:
-                self.sandbox, self.unsandboxed = self.broker.sandbox, self.broker.welcome.unsandboxed
+                self.running.sandbox, self.running.unsandboxed = self.broker.sandbox, self.broker.welcome.unsandboxed
                 yield launch, self.broker
         else:
-            self.broker = None
-            async with sandboxed(self.settings, launch, servers, self._ports) as (self.sandbox, self.unsandboxed):
+            self.broker, running = None, self.running
+            async with sandboxed(self.settings, launch, servers, self._ports) as (running.sandbox, running.unsandboxed):
                 with with_mcp_flag(launch, servers, self.handover) as launch:
                     yield in_sandbox(launch, self.sandbox, self.cwd), None
 

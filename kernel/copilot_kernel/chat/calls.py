@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from ..acp.messages import PermissionRequest, TextBlock, ToolCallUpdate, Update
@@ -10,9 +12,9 @@ from ..conversation.model import Conversation, ToolCall
 OUR_PREFIX = "copilot-kernel-"
 
 
-def update_of_agent(update: Update) -> Update:
-    """`update` from the agent, whose ids never look like ours."""
-    return _renamed(update) if isinstance(update, ToolCallUpdate) else update
+def own_ids(update: Update, before: Conversation) -> Iterable[Update]:
+    """Take care that no id of the agent's looks like one of ours."""
+    return (_renamed(update) if isinstance(update, ToolCallUpdate) else update,)
 
 
 def request_of_agent(request: PermissionRequest) -> PermissionRequest:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import anyio
@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from ..acp.agent_connection import Session
 from ..acp.handlers import ClientHandlers
-from ..acp.messages import AgentInfo, Block, Json, NoticeUpdate, PromptResult, SessionInfo, TextBlock, Update
+from ..acp.messages import AgentInfo, Block, Json, NoticeUpdate, PromptResult, SessionInfo, TextBlock
 from ..acp.results import short_name
 from ..config import SANDBOXED, Settings, made_state_folder
 from ..conversation.model import Conversation, ToolCall
@@ -30,21 +30,25 @@ from ..rendering.changes import TurnChanges
 from ..rendering.status import STARTING
 from . import slash
 from .activity import ActivityLine
-from .agent import Agent, Retry, auth_method, readable
+from .agent import Agent, Retry, RunningAgent, auth_method, readable
 from .attachments import prepare
-from .calls import update_of_agent
+from .calls import own_ids
 from .diff_locator import DiffLocator
 from .elicitation import Elicitations
+from .failures import FailureFilter
+from .merged_calls import MergedCalls
 from .net_changes import net_changes
 from .notebook_tools import NotebookTools
 from .operations import ClientServices
-from .permission import Permissions
+from .permission import Approvals, Permissions
+from .rules import PolicyEvaluator
 from .sandboxing import SandboxNote, compared
 from .session_options import SessionOptions
 from .session_store import SessionLocks, SessionStore
+from .session_updates import SessionUpdates
 from .sessions import SessionManager
-from .shared import SharedAgent, SharedAgentHandle, denied_tools
-from .state import ConversationState
+from .shared import SharedAgent, SharedAgentHandle
+from .state import ConversationState, Observer
 from .trust import TrustGate, TrustStore
 from .turn import FAILED, Stop, Turn, View
 from .unasked import UnaskedActionMonitor
@@ -57,134 +61,85 @@ SENT = "You told the agent: {}"
 UNSENT = "This was not sent to the agent, because the turn did not end by itself: {}"
 # What is shown of changes, by their kinds.
 STANDING: dict[Kind, str] = {"questions": "does not ask", "turns": "runs without a prompt"}
-RESET = "The permission mode and the rules are back to your settings."
 
 
+@dataclass(eq=False)
 class Chat:
-    """`async with Chat(settings) as chat`: the agent starts when it is first needed and ends with the block.
+    """`async with open_chat(settings) as chat`: the agent starts when it is first needed and ends with the block.
 
-    `notebook` is the path of the notebook whose conversation this is: a later chat of the same path resumes it. Without
-    one, each chat begins a new session. With `shared`, the chat is one of several on that agent, which outlives it.
-    `place` says where its session is open to others who want it; by default, that is the notebook. The agent gets tools
-    for `live`, the notebook as it is open.
-
-    All methods raise CopilotError, and all but `cancel`, `attach` and `log` start the agent if it does not live.
-    (More than ten attributes: this is where the parts of a conversation are put together.)
+    All methods but `ask` raise CopilotError. All but `cancel`, `attach` and `log` start the agent if it does not live.
+    (More than ten fields: these are the parts of a conversation.)
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        notebook: str = "",
-        retry: Retry | None = None,
-        shared: SharedAgent | None = None,
-        place: str = "",
-        live: NotebookSource | None = None,
-    ) -> None:
-        self._live = live
-        # What goes with the next prompt.
-        self.attached: tuple[Block, ...] = ()
-        # What went with the last prompt besides its text.
-        self.sent: tuple[Block, ...] = ()
-        self._turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
-        folder = made_state_folder(settings)
-        self.undo = Undo(settings, folder, self._turns)
-        self._locator = DiffLocator(settings.folder)
-        self._state = ConversationState(
-            annotate=lambda before, after: self._monitor.annotate(before, after),
-            reports_failures=lambda: self.agent.is_copilot,
-            locate=self._located,
-        )
-        self._permissions = Permissions(settings, self._state, lambda: self.info, lambda: self.agent.sandbox, live)
-        self.policy = self._permissions.policy
-        self._monitor = UnaskedActionMonitor(self._state, self._permissions)
-        self._elicitations = Elicitations(self._state)
-        can_sandbox = shared is None and "://" not in settings.agent
-        clicked = self._permissions.approvals.clicked
-        self._trust = TrustGate(settings, self._state, clicked.__contains__, can_sandbox=can_sandbox)
-        self._retry = retry or Retry()
-        self._services = ClientServices(
-            settings,
-            self._state,
-            self._permissions,
-            lambda session_id: self._sessions.serves(session_id),
-            lambda: self.agent.sandbox,
-        )
-        outlived = bool(shared) or "://" in settings.agent or settings.agent_sharing != "off"
-        self._tools = NotebookTools(
-            live, settings, self._state, self._permissions, lambda count: self.store.note_runs(count), outlived=outlived
-        )
-        self._sandbox_note = SandboxNote()
-        handlers = ClientHandlers(
-            self._update,
-            self._permissions.ask,
-            services={"elicitation/create": self._elicitations.serve},
-            listeners={"elicitation/complete": self._elicitations.complete},
-            answer_form=settings.answer_form,
-        )
-        serve = self._services.serve
-        self.agent = (
-            shared.agent
-            if shared
-            else Agent(settings, handlers, serve, lambda: denied_tools(self.book, settings.folder), self._tools.ports)
-        )
-        # The session that the next prompt goes to; a later chat of this process can follow it.
-        self.store = SessionStore(folder, notebook, self.agent.settings.agent or "copilot", self.agent.cwd)
-        self._locks = SessionLocks(folder, place or (f"notebook {notebook}" if notebook else "another program"))
-        self._sessions = SessionManager(
-            self.agent,
-            lambda: self._handle.end(),
-            self._state,
-            self._retry,
-            self.store,
-            self._locks,
-            self._tools,
-            self._reset_permissions,
-            self._admit,
-            live,
-        )
-        self._handle: Agent | SharedAgentHandle = (
-            SharedAgentHandle(shared, handlers, serve, self._sessions, self._state) if shared else self.agent
-        )
-        # What the session is set to.
-        self.options = SessionOptions(self._sessions, self._state)
-        # Each is called after each change, with the update that made it, or None.
-        self.observers = self._state.observers
-        # The agent's own commands that were sent: kind of change, command, session, and its options until then.
-        self._sent: list[tuple[Kind, str, Session, tuple[Json, ...]]] = []
-        self._stop = Stop()
-        self._failed: Turn | None = None
-        # The one that got the prompt of the turn: an error may leave none.
-        self._prompted: AgentInfo | None = None
-        self._logged = 0
+    agent: Agent
+    # Enters, ends and leaves the agent: itself, or this conversation's place on one that is shared.
+    handle: Agent | SharedAgentHandle
+    state: ConversationState
+    session_manager: SessionManager
+    # What the session is set to.
+    options: SessionOptions
+    permissions: Permissions
+    elicitations: Elicitations
+    trust: TrustGate
+    services: ClientServices
+    tools: NotebookTools
+    undo: Undo
+    failures: FailureFilter
+    monitor: UnaskedActionMonitor
+    locator: DiffLocator
+    notebook: NotebookSource | None
+    # One turn at a time.
+    turns: anyio.Lock
+
+    # What goes with the next prompt, and what went with the last one besides its text.
+    attached: tuple[Block, ...] = ()
+    sent: tuple[Block, ...] = ()
+    _sandbox_note: SandboxNote = field(default_factory=SandboxNote)
+    # The agent's own commands that were sent: kind of change, command, session, and its options until then.
+    _sent: list[tuple[Kind, str, Session, tuple[Json, ...]]] = field(default_factory=list)
+    _stop: Stop = field(default_factory=Stop)
+    # The one that got the prompt of the turn: an error may leave none.
+    _prompted: AgentInfo | None = None
+    _logged: int = 0
 
     async def __aenter__(self) -> Self:
-        await self._handle.__aenter__()
+        await self.handle.__aenter__()
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:
         try:
-            await self._leave_notebook()
-            return await self._handle.__aexit__(*error)
+            if self.tools.must_close:  # an agent that lives on keeps nothing that could reach the notebook
+                await self.session_manager.close_for_good()
+            await self.tools.close()
+            return await self.handle.__aexit__(*error)
         finally:
-            self._locks.release()
+            self.session_manager.release()
             self.undo.history.close()
 
-    async def _leave_notebook(self) -> None:
-        """An agent that lives on keeps nothing that could reach the notebook."""
-        if self._tools.must_close:
-            await self._sessions.close_for_good()
-        await self._tools.close()
+    @property
+    def observers(self) -> list[Observer]:
+        """Each is called after each change, with the update that made it, or None."""
+        return self.state.observers
+
+    @property
+    def store(self) -> SessionStore:
+        """The session that the next prompt goes to; a later chat of this process can follow it."""
+        return self.session_manager.store
+
+    @property
+    def policy(self) -> PolicyEvaluator:
+        """What decides about permissions."""
+        return self.permissions.policy
 
     @property
     def conversation(self) -> Conversation:
         """What was said so far, and how the session is set."""
-        return self._state.conversation
+        return self.state.conversation
 
     @property
     def session(self) -> Session | None:
         """The open session, if the agent lives."""
-        return self._sessions.current
+        return self.session_manager.current
 
     @property
     def info(self) -> AgentInfo | None:
@@ -214,45 +169,41 @@ class Chat:
     async def ask(self, blocks: Sequence[Block], view: View) -> Turn:
         """One turn: `blocks` go to the agent as `session/prompt`, `view` sees what comes of it (spec: prompt-turn).
 
-        Prompts wait for one another; none is ever resent. A cancelled turn is not an error, but a Turn whose stop
-        reason is `cancelled`. What the user says with a "no" is sent in a further turn, which is joined to this one.
-        What an error leaves of a turn: see `failed`.
+        Prompts wait for one another; none is ever resent. A turn that was cancelled, or that has failed, is returned as
+        far as it came; see `Turn.failure`. What the user says with a "no" is sent in a further turn, which is joined to
+        this one.
         """
-        async with self._turns, self.undo.recording(lambda: self.conversation.turn):
+        async with self.turns, self.undo.recording(lambda: self.conversation.turn):
             self._logged, self.sent = self.agent.log.count, ()
-            feedback, turn = self._permissions.feedback, None
+            feedback = self.permissions.feedback
             try:
                 turn = await self._turn((*blocks, *self.attached), view)
-                while feedback and turn.stop_reason != "cancelled":
+                while feedback and turn.stop_reason not in ("cancelled", FAILED):
                     words = "\n\n".join(feedback)
                     feedback.clear()
-                    self._state.notify("info", SENT.format(words))
+                    self.state.notify("info", SENT.format(words))
                     turn = turn.joined(await self._turn((TextBlock(slash.as_text(words)),), view))
                 return turn
-            except CopilotError:
-                self._failed = turn.joined(self._failed) if turn and self._failed else self._failed
-                raise
             finally:
                 if feedback:
-                    self._state.update(NoticeUpdate("warning", UNSENT.format(" ".join(feedback))))
+                    self.state.update(NoticeUpdate("warning", UNSENT.format(" ".join(feedback))))
                     feedback.clear()
-
-    def failed(self, error: CopilotError) -> Turn | None:
-        """The turn that `error` has ended, as far as it came; None if it came before the turn, or is an older one."""
-        return self._failed if self._failed is not None and self._failed.failure is error else None
 
     async def changes(self, turn: Turn) -> TurnChanges:
         """What `turn` has changed, which was the last one, and what else changed meanwhile: reads the files."""
         found = await net_changes(turn, self.settings.folder, self.undo)
-        opened = map(os.path.realpath, await self._live.open_notebooks() if self._live and found.files else ())
+        opened = map(os.path.realpath, await self.notebook.open_notebooks() if self.notebook and found.files else ())
         paths = {os.path.realpath(os.path.join(found.cwd, file.path)): file.path for file in found.files}
         return replace(found, opened=tuple(paths[each] for each in opened if each in paths))
 
     async def resume(self, session_id: str, view: View) -> Turn:
         """Switch to another session of the agent's; what was said in it is shown, where the agent can do that."""
-        async with self._turns:
+        async with self.turns:
             self._logged = self.agent.log.count
-            return await self._turn((), view, session_id)
+            turn = await self._turn((), view, session_id)
+        if turn.failure is not None:
+            raise turn.failure
+        return turn
 
     def cancel(self, at: float | None = None) -> None:
         """Stop the running turn, if there is one, whatever the agent answers.
@@ -272,41 +223,47 @@ class Chat:
     async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
         started = time.monotonic()
         self._stop, self._prompted = Stop(), None
+        self.failures.progress = ""
         stop = self._stop
-        result, reason = PromptResult("cancelled"), FAILED
+        result, reason, failure = PromptResult("cancelled"), FAILED, None
         try:
-            self._state.begin(blocks, view, stop)
+            self.state.begin(blocks, view, stop)
             if self.agent.link is None:
-                self._state.status(STARTING)
+                self.state.status(STARTING)
             try:
                 result = await self._run(blocks, view, stop, session_id)
                 reason = result.stop_reason
             finally:
                 for line in await compared(self.agent.sandbox):
-                    self._state.notify("warning", line)
-                self._monitor.end()
-                self._state.end("cancelled" if stop.pressed else reason)
+                    self.state.notify("warning", line)
+                self.monitor.end(self.state)
+                with anyio.CancelScope(shield=True):
+                    await self.state.settle()
+                for update in self.failures.release():
+                    self.state.update(update)
+                self.state.end("cancelled" if stop.pressed else reason)
         except CopilotError as error:
-            self._failed = replace(self._ended(FAILED, result, time.monotonic() - started), failure=error)
-            raise
+            failure = error
         except anyio.get_cancelled_exc_class():
             stop.press(by_user=False)
             raise
         finally:
             stop.end()
-            await self._permissions.wait_closed()
-        turn = self._ended("cancelled" if stop.pressed else reason, result, time.monotonic() - started)
-        return replace(turn, stopped_by_user=stop.by_user)
+            await self.permissions.wait_closed()
+        if stop.pressed and failure is None:
+            reason = "cancelled"
+        turn = self._ended(reason, result, time.monotonic() - started)
+        return replace(turn, stopped_by_user=stop.by_user, failure=failure)
 
     async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
         with stop.scope():
             if (sandbox := self.agent.sandbox) and sandbox.comparison.is_changed:
-                await self._handle.end()
+                await self.handle.end()
             if session_id:
-                await self._sessions.resume(session_id)
-            session = await self._sessions.ready()
+                await self.session_manager.resume(session_id)
+            session = await self.session_manager.ready()
             if slash.has_slash(blocks):
-                commands = await self._state.commands_within(COMMANDS_SECONDS)
+                commands = await self.state.commands_within(COMMANDS_SECONDS)
                 blocks = slash.checked(blocks, [command.name for command in commands])
                 made = await slash.admitted(blocks, self.agent_changes, view)
                 self._sent += [(*each, session, (self.conversation.state or session.state).options) for each in made]
@@ -321,53 +278,50 @@ class Chat:
         await self.undo.history.begun()
         introduction = (
             *self._sandbox_note.introduction(self.agent.sandbox, blocks, session.id),
-            *self._tools.introduction(blocks),
+            *self.tools.introduction(blocks),
             *self.undo.introduction(blocks, session.id),
         )
         prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *introduction)
-        await self._sessions.use()
+        await self.session_manager.use()
         self._prompted = session.info
         activity = ActivityLine(
-            self._state.status,
+            self.state.status,
             lambda: self.conversation,
-            lambda: self._permissions.open + self._elicitations.open,
-            lambda: self._state.progress,
+            lambda: self.permissions.open + self.elicitations.open,
+            lambda: self.failures.progress,
         )
-        self._state.observers.append(activity.beat)
-        try:
+        with self.state.observed(activity.beat):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._cancel, session, stop, tasks.cancel_scope)
                 tasks.start_soon(activity.run)
-                tasks.start_soon(self._monitor.run)
+                tasks.start_soon(self.monitor.run, self.state, self.permissions)
+                tasks.start_soon(self.locator.run, self.state.add_excerpts)
                 try:
                     result = await session.prompt((*prepared, *introduction))
-                    self._state.failures.check("cancelled" if stop.pressed else result.stop_reason)
-                    self.undo.told("cancelled" if stop.pressed else result.stop_reason)
+                    reason = "cancelled" if stop.pressed else result.stop_reason
+                    self.failures.check(reason)
+                    self.undo.told(reason)
                 except AgentError as error:
                     failure = error
                 tasks.cancel_scope.cancel()
-        finally:
-            self._state.observers.remove(activity.beat)
         if failure is not None and not stop.pressed:
-            if failure.crashed:
-                self._retry.crashed(failure)
-            self._sessions.failed(failure)
+            self.session_manager.failed(failure)
             raise failure
-        self._retry.recovered()
+        self.session_manager.retry.recovered()
         for update in () if self.conversation.answer else result.messages:  # some agents say everything at the end
-            self._state.update(update)
+            self.state.receive(update)
         return result
 
     async def _cancel(self, session: Session, stop: Stop, prompt: anyio.CancelScope) -> None:
         await stop.wait()
         with anyio.move_on_after(self.settings.cancel_grace):
             session.cancel()
-            await self._services.stop()
+            await self.services.stop()
             await stop.wait_again()
-        self._state.update(NoticeUpdate("warning", ENDED))
-        await self._handle.end()
-        self._sessions.drop()
+        self.state.update(NoticeUpdate("warning", ENDED))
+        await self.handle.end()
+        self.session_manager.drop()
         prompt.cancel()
 
     def _ended(self, stop_reason: str, result: PromptResult, seconds: float) -> Turn:
@@ -393,37 +347,37 @@ class Chat:
 
     async def sessions(self, here: bool = True) -> tuple[SessionInfo, ...]:
         """Those that the agent keeps, of this folder or of all; UsageError if it does not list them."""
-        link = await self._sessions.link()
+        link = await self.session_manager.link()
         return await link.sessions(self.agent.cwd if here else None)
 
     async def new(self) -> None:
         """Let the next prompt begin a new session."""
-        async with self._turns:
-            await self._sessions.begin_anew()
+        async with self.turns:
+            await self.session_manager.begin_anew()
 
     async def close_session(self) -> None:
         """Close the open session; UsageError if there is none, or the agent does not offer that."""
-        async with self._turns:
-            session = self._sessions.current
+        async with self.turns:
+            session = self.session_manager.current
             if session is None:
                 raise UsageError("No session is open.", "The next prompt opens one.")
             await session.close()
-            self._sessions.forget()
+            self.session_manager.forget()
 
     async def delete(self, session_id: str) -> None:
         """Delete a session at the agent, the open one too; UsageError if the agent does not offer that."""
-        async with self._turns:
-            await self._sessions.delete(session_id)
+        async with self.turns:
+            await self.session_manager.delete(session_id)
 
     async def prepare(self) -> None:
         """Do what the first prompt would otherwise wait for, and what nobody notices: no session is opened."""
         self.undo.history.prepare()
-        if await to_thread.run_sync(self._trust.is_settled):
+        if await to_thread.run_sync(self.trust.is_settled):
             await self.agent.start_early()
 
     async def ready(self) -> None:
         """Open the session that the next prompt would go to, if it is not open."""
-        await self._sessions.ready()
+        await self.session_manager.ready()
 
     # -- permissions --------------------------------------------------------------------------------------------------
 
@@ -440,7 +394,7 @@ class Chat:
     @property
     def ledger(self) -> Ledger:
         """What was decided so far, and by whom."""
-        return self._permissions.approvals.ledger
+        return self.permissions.approvals.ledger
 
     def set_permission_mode(self, mode: str) -> None:
         """Until the conversation is another one. Raises UsageError if it is unknown or needs a sandbox."""
@@ -452,48 +406,95 @@ class Chat:
         """For this conversation, also one of the settings. Raises UsageError if it is not in force."""
         self.policy.book = self.book.without(rule)
 
-    def _reset_permissions(self) -> None:
-        before = self.book
-        self._permissions.reset()
-        if self.book != before:
-            self._state.notify("info", RESET)
-
     @property
     def trusted(self) -> TrustStore:
         """What the user trusts, in any folder."""
-        return self._trust.store
-
-    async def _admit(self) -> None:
-        """Raise UsageError if the user does not trust what would run in the folder; hide what must not."""
-        absent = await self._trust.check()
-        if absent != self.agent.settings.absent:
-            await self._handle.end()
-            sandbox = "required" if absent else self._trust.settings.sandbox
-            self.agent.settings = replace(self.agent.settings, sandbox=sandbox, absent=absent)
+        return self.trust.store
 
     # -- the agent ----------------------------------------------------------------------------------------------------
 
     async def authenticate(self, method: str = "") -> None:
         """Sign in by one of the agent's methods. A session that was refused for want of it is opened now."""
-        link = await self._sessions.link()
+        link = await self.session_manager.link()
         await link.authenticate(auth_method(link.info, method).id)
-        await self._sessions.signed_in()
+        await self.session_manager.signed_in()
 
     async def logout(self) -> None:
         """Sign out; UsageError if the agent does not offer that. The next prompt says how to sign in."""
-        link = await self._sessions.link()
+        link = await self.session_manager.link()
         await link.logout()
-        await self._handle.end()
+        await self.handle.end()
 
     async def restart(self) -> None:
         """End the agent, even one that crashes in a loop; the next prompt starts it again."""
-        self._retry.recovered()
-        await self._handle.end()
+        self.session_manager.retry.recovered()
+        await self.handle.end()
 
-    def _located(self, call: ToolCall) -> ToolCall:
-        """Before anything else, save the files that it may change."""
-        self.undo.history.observe(call)
-        return self._locator.located(call)
 
-    def _update(self, session_id: str, update: Update) -> None:
-        self._sessions.update(session_id, update_of_agent(update))
+def open_chat(
+    settings: Settings,
+    notebook: str = "",
+    retry: Retry | None = None,
+    shared: SharedAgent | None = None,
+    place: str = "",
+    live: NotebookSource | None = None,
+) -> Chat:
+    """Build a chat, each of its parts after those that it needs.
+
+    `notebook` is the path of the notebook whose conversation this is: a later chat of the same path resumes it. Without
+    one, each chat begins a new session. With `shared`, the chat is one of several on that agent, which outlives it.
+    `place` says where its session is open to others who want it; by default, that is the notebook. The agent gets tools
+    for `live`, the notebook as it is open.
+    """
+    folder, is_started = made_state_folder(settings), shared is None and "://" not in settings.agent
+    turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
+    running = shared.agent.running if shared else RunningAgent()
+    started = shared.agent.settings if shared else settings
+    # What an update of the agent's passes, in this order.
+    merged, failures = MergedCalls(), FailureFilter(running)
+    policy, approvals = PolicyEvaluator(settings, running.is_sandboxed, live), Approvals()
+    monitor, locator = UnaskedActionMonitor(policy, approvals), DiffLocator(settings.folder)
+    undo = Undo(settings, folder, turns)
+    state = ConversationState((own_ids, merged.merge, failures.filter), monitor.watch, locator, undo.history.observe)
+    updates = SessionUpdates(state)
+    # What the agent asks for.
+    permissions, elicitations = Permissions(state, policy, approvals, running), Elicitations(state)
+    services = ClientServices(settings, state, permissions, updates.serves, running)
+    store = SessionStore(folder, notebook, started.agent or "copilot", started.folder)
+    outlived = not is_started or settings.agent_sharing != "off"
+    tools = NotebookTools(live, settings, state, permissions, merged, store.note_runs, outlived=outlived)
+    handlers = ClientHandlers(
+        updates.receive,
+        tools.gate.ask,
+        services={"elicitation/create": elicitations.serve},
+        listeners={"elicitation/complete": elicitations.complete},
+        answer_form=settings.answer_form,
+    )
+    agent = (
+        shared.agent if shared else Agent(settings, running, handlers, services.serve, policy.denied_tools, tools.ports)
+    )
+    handle = SharedAgentHandle(shared, handlers, services.serve, updates, state) if shared else agent
+    # What a prompt goes to.
+    trust = TrustGate(settings, state, approvals.clicked.__contains__, can_sandbox=is_started)
+    locks = SessionLocks(folder, place or (f"notebook {notebook}" if notebook else "another program"))
+    sessions = SessionManager(
+        agent, handle.end, updates, state, retry or Retry(), store, locks, tools, permissions.reset, trust, live
+    )
+    return Chat(
+        agent=agent,
+        handle=handle,
+        state=state,
+        session_manager=sessions,
+        options=SessionOptions(sessions, state),
+        permissions=permissions,
+        elicitations=elicitations,
+        trust=trust,
+        services=services,
+        tools=tools,
+        undo=undo,
+        failures=failures,
+        monitor=monitor,
+        locator=locator,
+        notebook=live,
+        turns=turns,
+    )

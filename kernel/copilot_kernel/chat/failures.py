@@ -7,11 +7,13 @@ Each comes as one chunk, `Error: ` or `Info: ` and the message. After a failure,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..acp.failure_reason import ADVICE, failure_reason
 from ..acp.messages import Chunk, PlanUpdate, TextBlock, ToolCallUpdate, Update
+from ..conversation.model import Conversation
 from ..errors import FailureReason, ModelFailed
+from .agent import RunningAgent
 
 HINTS: Mapping[FailureReason, str] = {
     **ADVICE,
@@ -56,20 +58,26 @@ def _agent_text(update: Update) -> str:
 class FailureFilter:
     """Withholds a chunk that may be the failure of the turn: it is one only if the turn ends with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, agent: RunningAgent) -> None:
+        self._agent = agent
         self._chunk: Chunk | None = None
         self._failure: ModelFailed | None = None
+        self.progress = ""
+        """What Copilot says itself of a request that it tries again, until it goes on."""
 
-    def passed(self, update: Update) -> tuple[Update, ...]:
+    def filter(self, update: Update, before: Conversation) -> Iterable[Update]:
         """The updates to show now that `update` has come."""
-        if not isinstance(update, SHOWN):
+        if not (isinstance(update, SHOWN) and before.live and self._agent.is_copilot):
             return (update,)
-        before = self.release()
+        self.progress = progress(update)
+        if self.progress:
+            return ()
+        released = self.release()
         self._failure = reported(_agent_text(update))
         if self._failure is None:
-            return (*before, update)
+            return (*released, update)
         self._chunk = update if isinstance(update, Chunk) else None
-        return before
+        return released
 
     def release(self) -> tuple[Update, ...]:
         """The withheld chunk, which was not a failure."""

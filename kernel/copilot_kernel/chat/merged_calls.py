@@ -6,14 +6,13 @@ words about the call count no more, but for the output of one that has ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from ..acp.messages import Json, ToolCallUpdate, Update
 from ..conversation import calls
-from ..conversation.model import ToolCall
-from .calls import OUR_PREFIX, equal, unfinished
-from .state import ConversationState
+from ..conversation.model import Conversation, ToolCall
+from .calls import equal, unfinished
 
 MAX_CALLS = 100
 """The latest ones, of which late updates are still known."""
@@ -31,19 +30,18 @@ class _OurCall:
 
 
 class MergedCalls:
-    """Those of one conversation."""
+    """The calls of our tools in one conversation, and the agent's ids for them."""
 
-    def __init__(self, state: ConversationState) -> None:
-        self._state = state
+    def __init__(self) -> None:
         self._ours: dict[str, _OurCall] = {}
-        state.redirect = self._redirected
 
-    def begin(self, key: str, arguments: Json, is_shown_by: Callable[[ToolCall], bool]) -> int | None:
+    def begin(
+        self, now: Conversation, key: str, arguments: Json, is_shown_by: Callable[[ToolCall], bool]
+    ) -> int | None:
         """Begin a call of ours; the agent's entry whose place it is to take, if there is one.
 
         `is_shown_by` says whether a call of the agent's is that one.
         """
-        now = self._state.conversation
         waiting = (call for call in unfinished(now) if not call.standing.questions)
         found = next((call for call in waiting if is_shown_by(call)), None)
         self._ours[key] = _OurCall(key, now.turn, arguments, is_shown_by, found.call_id if found else "")
@@ -55,30 +53,30 @@ class MergedCalls:
         """Another session has begun."""
         self._ours.clear()
 
-    def _redirected(self, update: Update) -> Update:
-        """What an update of the agent's means for our entry, if it is about a call of ours."""
-        if not isinstance(update, ToolCallUpdate) or not update.id or update.id.startswith(OUR_PREFIX):
-            return update
-        ours = self._known(update) or self._announced(update)
+    def merge(self, update: Update, before: Conversation) -> Iterable[Update]:
+        """Direct an update that is about a call of ours to our entry."""
+        if not isinstance(update, ToolCallUpdate) or not update.id:
+            return (update,)
+        ours = self._known(update, before) or self._announced(update, before)
         if ours is None:
-            return update
-        has_ended = self._status(ours.key) in ("completed", "failed")
-        return ToolCallUpdate(ours.key, raw_output=update.raw_output if has_ended else None)
+            return (update,)
+        call = before.call(ours.key)
+        has_ended = call is not None and call.status in ("completed", "failed")
+        return (ToolCallUpdate(ours.key, raw_output=update.raw_output if has_ended else None),)
 
-    def _known(self, update: ToolCallUpdate) -> _OurCall | None:
+    def _known(self, update: ToolCallUpdate, now: Conversation) -> _OurCall | None:
         """The call whose place we took, unless the agent now speaks of another one under the same id."""
         ours = next((each for each in reversed(self._ours.values()) if each.call_id == update.id), None)
         if ours is None:
             return None
-        is_again = update.begins and ours.turn < self._state.conversation.turn
+        is_again = update.begins and ours.turn < now.turn
         if not is_again and (update.raw_input is None or equal(update.raw_input, ours.arguments)):
             return ours
         del self._ours[ours.key]
         return None
 
-    def _announced(self, update: ToolCallUpdate) -> _OurCall | None:
+    def _announced(self, update: ToolCallUpdate, now: Conversation) -> _OurCall | None:
         """The call of this turn that the agent made before it announced it."""
-        now = self._state.conversation
         unnamed = [each for each in self._ours.values() if each.turn == now.turn and not each.call_id]
         shown = now.call(update.id)
         if not unnamed or (shown is not None and shown.turn == now.turn):
@@ -89,7 +87,3 @@ class MergedCalls:
                 self._ours[each.key] = replace(each, call_id=update.id)
                 return self._ours[each.key]
         return None
-
-    def _status(self, key: str) -> str:
-        call = self._state.conversation.call(key)
-        return call.status if call else ""

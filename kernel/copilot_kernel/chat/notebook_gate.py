@@ -6,7 +6,7 @@ must name one of our tools where a model cannot write, with arguments that fit; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -14,7 +14,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..acp.messages import Diff, Location, TextBlock, ToolCallUpdate, ToolContent
+from ..acp.messages import (
+    Diff,
+    Location,
+    PermissionOption,
+    PermissionRequest,
+    TextBlock,
+    ToolCallUpdate,
+    ToolContent,
+)
 from ..conversation import calls
 from ..conversation.model import ToolCall
 from ..mcp_config import OWN_SERVER
@@ -48,20 +56,24 @@ class NotebookGate:
         self,
         state: ConversationState,
         permissions: Permissions,
+        merged: MergedCalls,
         is_listed: Callable[[], bool],
         sees: str,
         note_runs: Callable[[int], None],
     ) -> None:
-        self._state, self._permissions, self._is_listed, self._sees = state, permissions, is_listed, sees
+        self._state, self._permissions, self._merged = state, permissions, merged
+        self._is_listed, self._sees = is_listed, sees
         self._numbers, self._runs, self._note_runs = count(1), set[str](), note_runs
         self._has_announced_reads = False
-        self._merged = MergedCalls(state)
-        permissions.asks_itself = self._asks_itself
 
     def begin_session(self) -> None:
         """The first read of another session is announced again."""
         self._has_announced_reads = False
         self._merged.clear()
+
+    def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, PermissionOption | None]:
+        """Decide about a request of the agent's; one about a call that a tool will ask about is allowed once."""
+        return self._permissions.ask(request, self._asks_itself)
 
     @contextmanager
     def turn(self) -> Iterator[object]:
@@ -90,7 +102,7 @@ class NotebookGate:
             update = _edit_and_run(key, tool, proposal)
         else:
             update = _described(key, tool, proposal)
-        place = self._merged.begin(key, arguments, is_shown_by)
+        place = self._merged.begin(self._state.conversation, key, arguments, is_shown_by)
         if not await self._permissions.ask_for_us(update, by_rule=True, place=place) or stop is None or stop.pressed:
             return Decision(False, NOT_DONE.format(self._decision_text(key)).strip())
         self._state.update(ToolCallUpdate(key, status="in_progress"))

@@ -26,6 +26,7 @@ from ..notebook import bridge
 from ..notebook.calls import NotebookCalls
 from ..notebook.live import NotebookSource
 from ..notebook.server import Endpoint, NotebookServer
+from .merged_calls import MergedCalls
 from .notebook_gate import NotebookGate
 from .permission import Permissions
 from .slash import has_slash
@@ -72,6 +73,7 @@ class NotebookTools:
         settings: Settings,
         state: ConversationState,
         permissions: Permissions,
+        merged: MergedCalls,
         note_runs: Callable[[int], None],
         *,
         outlived: bool,
@@ -80,7 +82,7 @@ class NotebookTools:
         self._settings, self._state, self._outlived = settings, state, outlived
         self._server = NotebookServer()
         sees = "variables and cells" if notebook is not None and notebook.has_variables else "cells"
-        self._gate = NotebookGate(state, permissions, self._is_listed, sees, note_runs)
+        self.gate = NotebookGate(state, permissions, merged, self._is_listed, sees, note_runs)
         # That of the open session, with its id, and that of a session that is being opened.
         self._current: tuple[str, _Offer] | None = None
         self._pending: _Offer | None = None
@@ -107,7 +109,7 @@ class NotebookTools:
         if not (is_here(self._settings.agent) and (has_http or takes_stdio)):
             self._notify_once(UNSEEN.format(link.info.title or link.info.name or "The agent"))
             return []
-        calls = NotebookCalls(self._notebook, self._gate, takes_images="image" in link.info.prompt)
+        calls = NotebookCalls(self._notebook, self.gate, takes_images="image" in link.info.prompt)
         endpoint = await self._server.register(calls)
         self._pending = _over_http(calls, endpoint) if has_http else _over_bridge(calls, endpoint, folder)
         return [compose_server(self._pending.server)]
@@ -127,7 +129,7 @@ class NotebookTools:
         if self._current is not None:
             self._end(self._current[1])
         self._current, self._pending = (session_id, self._pending), None
-        self._gate.begin_session()
+        self.gate.begin_session()
 
     def introduction(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
         """What goes with the first prompt of a session, unless that is a command of the agent's."""

@@ -23,7 +23,7 @@ from ..errors import HostError, HostMissing, HostRefused
 from ..host import CommandSpec, ExitStatus, Files, ProjectPath, Terminals, prepare
 from ..permissions import inputs
 from ..permissions.policy import PLAN
-from ..sandbox import Sandbox
+from .agent import RunningAgent
 from .calls import OUR_PREFIX
 from .permission import Permissions
 from .state import ConversationState
@@ -116,11 +116,10 @@ class ClientServices:
         state: ConversationState,
         permissions: Permissions,
         is_our_session: Callable[[str], bool],
-        sandbox: Callable[[], Sandbox | None] = lambda: None,
+        agent: RunningAgent,
     ) -> None:
         self._settings, self._state, self._permissions = settings, state, permissions
-        self._sandbox = sandbox
-        self._is_our_session = is_our_session
+        self._is_our_session, self._agent = is_our_session, agent
         self._terminals: Terminals | None = None
 
     @asynccontextmanager
@@ -133,7 +132,7 @@ class ClientServices:
                 fs = FsService(Files(folder, [state_folder(self._settings)]), operations)
                 works |= zip(FS_METHODS, (fs.read, fs.write), strict=True)
             if self._settings.terminal:
-                each = TerminalService(operations, folder, self._sandbox)
+                each = TerminalService(operations, folder, self._agent)
                 self._terminals = await stack.enter_async_context(each.terminals)
                 terminal = (each.create, each.output, each.wait_for_exit, each.kill, each.release)
                 works |= zip(TERMINAL_METHODS, terminal, strict=True)
@@ -243,13 +242,11 @@ def _leads_to(path: str, place: ProjectPath) -> bool:
 class TerminalService:
     """`terminal/*`: each command is asked about as it really runs, in `cwd` if it does not say where.
 
-    It runs in the agent's `sandbox`, if that has one.
+    It runs in the sandbox of `agent`, if that has one.
     """
 
-    def __init__(
-        self, operations: ClientOperations, cwd: str, sandbox: Callable[[], Sandbox | None] = lambda: None
-    ) -> None:
-        self._operations, self._cwd, self._sandbox = operations, cwd, sandbox
+    def __init__(self, operations: ClientOperations, cwd: str, agent: RunningAgent) -> None:
+        self._operations, self._cwd, self._agent = operations, cwd, agent
         self.terminals = Terminals(self._on_output)
         # The tool call in which each terminal is shown.
         self._calls: dict[str, str] = {}
@@ -258,7 +255,7 @@ class TerminalService:
         command = self._command(params)
         shown = {"command": command.line, "cwd": command.cwd}
         call = {"title": f"Run {command.line}", "kind": "execute", "raw_input": shown}
-        sandbox = self._sandbox()
+        sandbox = self._agent.sandbox
         id = await self._operations.authorize(
             call, lambda asked: _runs(asked, command, self._cwd), inside=sandbox is not None
         )

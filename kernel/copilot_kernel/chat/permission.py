@@ -16,19 +16,17 @@ from typing import Any, TypeVar
 import anyio
 from msgspec import structs
 
-from ..acp.messages import AgentInfo, PermissionOption, PermissionRequest, ToolCallUpdate, Update
-from ..config import Settings
+from ..acp.messages import PermissionOption, PermissionRequest, ToolCallUpdate, Update
 from ..conversation import calls, reduce
 from ..conversation.model import ToolCall
 from ..errors import UsageError
-from ..notebook.live import NotebookSource
 from ..permissions import inputs, policy
 from ..permissions.inputs import FOLDER_NAMES
 from ..permissions.ledger import Ledger
 from ..permissions.policy import Decision
 from ..permissions.question import PermissionAnswer, Question
 from ..permissions.rulebook import HERE
-from ..sandbox import Sandbox
+from .agent import RunningAgent
 from .calls import is_only_described, request_of_agent
 from .rules import VERBS, PolicyEvaluator
 from .state import ConversationState
@@ -43,6 +41,7 @@ TURN_OVER = "the agent ended its turn without waiting for an answer"
 CHANGED = "The agent has changed this call since it was shown. "
 CHANGED_TOO_OFTEN = "the agent kept changing the call while you were asked"
 ASKS_ITSELF = "the tool itself asks"
+RESET = "The permission mode and the rules are back to your settings."
 SAVING_INTERRUPTED = "Interrupted while saving it to your settings; it may have been saved."
 
 # Seconds that the end of a turn waits for the questions that it withdraws: its cell shows what became of them.
@@ -76,7 +75,7 @@ class _Request:
         self.earlier, self.options, self.stop, self.by_rule = earlier, options, stop, by_rule
         # It is done in the sandbox, if there is one.
         self.inside = inside
-        self.is_revised = False
+        self.is_revised = self.is_left_to_tool = False
         self._folder = folder
         self._changed = anyio.Event()
         self._scope = anyio.CancelScope()
@@ -191,38 +190,39 @@ class Approvals:
 
 
 class Permissions:
-    """Answers permission requests. `agent` returns what the agent says of itself; `open` counts open requests.
+    """Answers permission requests; `open` counts those that are open.
 
     `feedback` is what the user said with a "no", to be sent to the agent when its turn is over.
     """
 
     def __init__(
         self,
-        settings: Settings,
         state: ConversationState,
-        agent: Callable[[], AgentInfo | None] = lambda: None,
-        sandbox: Callable[[], Sandbox | None] = lambda: None,
-        notebook: NotebookSource | None = None,
+        policy: PolicyEvaluator,
+        approvals: Approvals,
+        agent: RunningAgent,
     ) -> None:
-        self.policy = PolicyEvaluator(settings, lambda: sandbox() is not None, notebook)
-        self.approvals = Approvals()
+        self.policy, self.approvals = policy, approvals
         self.feedback: list[str] = []
         self.open = 0
-        # Whether a tool of ours asks about the call of a request, which `earlier` showed before; see `NotebookGate`.
-        self.asks_itself: Callable[[ToolCall, ToolCall | None], bool] = lambda call, earlier: False
-        self._state, self._agent, self._sandbox = state, agent, sandbox
+        self._state, self._agent = state, agent
         self._keys = count(1)
         self._judging = anyio.Lock()
         self._closed = anyio.Event()
 
-    def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, PermissionOption | None]:
+    def ask(
+        self, request: PermissionRequest, asks_itself: Callable[[ToolCall, ToolCall | None], bool] | None = None
+    ) -> Coroutine[Any, Any, PermissionOption | None]:
         """Decide about a request of the agent's; None means cancelled.
 
-        Called in the order of the wire: the call is shown as waiting before anything after it is read.
+        Called in the order of the wire: the call is shown as waiting before anything after it is read. `asks_itself`:
+        whether a tool of ours will ask about the call, which gets it also as it was shown before.
         """
         request = request_of_agent(request)
         by_rule = not is_only_described(request.tool_call)
-        return self._decide(self._begin(request.tool_call, request.options, by_rule=by_rule, inside=True))
+        begun = self._begin(request.tool_call, request.options, by_rule=by_rule, inside=True)
+        begun.is_left_to_tool = asks_itself is not None and asks_itself(begun.call, begun.earlier)
+        return self._decide(begun)
 
     async def ask_for_us(
         self, call: ToolCallUpdate, *, by_rule: bool, place: int | None = None, inside: bool = False
@@ -243,8 +243,10 @@ class Permissions:
 
     def reset(self) -> None:
         """Another conversation begins: end what was allowed for this one."""
-        self.approvals.standing = ()
+        self.approvals.standing, before = (), self.policy.book
         self.policy.reset()
+        if self.policy.book != before:
+            self._state.notify("info", RESET)
 
     def _begin(
         self,
@@ -296,8 +298,9 @@ class Permissions:
     async def _judged(self, request: _Request) -> PermissionAnswer:
         """Requests are judged one by one, so that questions are put to the user in the order of the wire."""
         once = next((option for option in request.options if option.kind == "allow_once"), None)
-        if once and not (request.is_revised or request.is_stopped) and self.asks_itself(request.call, request.earlier):
+        if once and request.is_left_to_tool and not (request.is_revised or request.is_stopped):
             return PermissionAnswer(once, "none", ASKS_ITSELF)
+        await self._state.settle()  # an allowed call may change its file at once
         async with self._judging:
             decision = await self.policy.decide(
                 request.call, request.options, request.earlier, by_rule=request.by_rule, inside=request.inside
@@ -320,9 +323,9 @@ class Permissions:
         return _cancelled(stop)
 
     def _question(self, request: _Request, decision: Decision) -> Question:
-        agent, entry = self._agent(), self._state.conversation.entries[request.call.id]
+        agent, entry = self._agent.info, self._state.conversation.entries[request.call.id]
         assert isinstance(entry, ToolCall)
-        sandbox = self._sandbox()
+        sandbox = self._agent.sandbox
         is_inside = sandbox is not None and request.inside
         return Question(
             next(self._keys),

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio import to_thread
 
-from ..acp.locate import located
+from ..acp.locate import deny_patterns, located
 from ..acp.messages import PermissionOption
 from ..config import SANDBOXED, Settings, config_files, state_folder, user_file
 from ..conversation.model import ToolCall
@@ -73,6 +73,10 @@ class PolicyEvaluator:
     def reset(self) -> None:
         """Go back to the mode and the rules of the settings."""
         self.book = Rulebook.of(self.settings)
+
+    def denied_tools(self) -> tuple[str, ...]:
+        """The deny rules as patterns for an agent that can enforce them itself."""
+        return deny_patterns(self.book.texts("deny"), self.settings.folder, os.path.expanduser("~"))
 
     async def decide(
         self,

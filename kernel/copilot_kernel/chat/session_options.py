@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-import anyio
 from msgspec.structs import replace
 
 from ..acp.agent_connection import Session
-from ..acp.messages import ConfigUpdate, ModeUpdate, SessionState, Update
+from ..acp.messages import SessionState
 from ..acp.results import option_of, with_mode, with_options
 from . import choices
 from .sessions import SessionManager
@@ -32,21 +31,12 @@ class SessionOptions:
 
         A list of options is complete: what is missing in it is not waited for.
         """
-        changed = anyio.Event()
 
-        def observe(update: Update | None) -> None:
-            if isinstance(update, ConfigUpdate | ModeUpdate):
-                changed.set()
+        def are_known(_: object = None) -> bool:
+            return bool(self._now(session).options or getattr(self._now(session), what))
 
-        self._state.observers.append(observe)
-        try:
-            delay = session.options_delay
-            with anyio.move_on_after(delay):
-                while delay and not (self._now(session).options or getattr(self._now(session), what)):
-                    await changed.wait()
-                    changed = anyio.Event()
-        finally:
-            self._state.observers.remove(observe)
+        if session.options_delay and not are_known():
+            await self._state.until(are_known, session.options_delay)
         now = self._now(session)
         if not (now.modes or now.models or now.options):
             session.set_no_options()

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 
 import anyio
 
 from ..acp.agent_connection import AgentConnection, Session
-from ..acp.messages import CommandsUpdate, ConfigUpdate, InfoUpdate, ModeUpdate, SessionInfo, Update, UsageUpdate
+from ..acp.messages import CommandsUpdate, ConfigUpdate, InfoUpdate, ModeUpdate, SessionInfo, UsageUpdate
 from ..errors import (
     AgentError,
     AgentExited,
@@ -33,7 +33,9 @@ from ..rendering.plain import visible_line
 from .agent import Agent, Retry
 from .notebook_tools import KERNEL_ENDED, NotebookTools
 from .session_store import SavedSession, SessionLocks, SessionStore
+from .session_updates import Early, SessionUpdates
 from .state import ConversationState
+from .trust import TrustGate
 
 # How the session is now; a replay would draw the other updates again.
 STATE = CommandsUpdate | ConfigUpdate | InfoUpdate | ModeUpdate | UsageUpdate
@@ -61,15 +63,6 @@ KEPT = (
 UNSHOWN = "The conversation was resumed, but the agent cannot show its earlier messages."
 
 
-@dataclass(slots=True)
-class _Opening:
-    """A session that is being opened, and the updates that came before it was known what they belong to."""
-
-    # Empty for a new session, which has no id yet.
-    id: str
-    updates: list[tuple[str, Update]] = field(default_factory=list)
-
-
 class _NotResumable(Exception):
     """The session from before cannot be resumed; `str` says why, for the user."""
 
@@ -78,30 +71,29 @@ class SessionManager:
     """At most one session is open, and locked.
 
     `end_agent` lets the agent be started again for the next attempt. `on_new_conversation` is called when the
-    conversation is another one than before. `admit` raises UsageError if the agent may not start or open a session.
-    A conversation is resumed where a cell that it was in is still in the `notebook`.
+    conversation is another one than before. `trust` says whether the agent may start or open a session. A conversation
+    is resumed where a cell that it was in is still in the `notebook`.
     """
 
     def __init__(
         self,
         agent: Agent,
         end_agent: Callable[[], Awaitable[None]],
+        updates: SessionUpdates,
         state: ConversationState,
         retry: Retry,
         store: SessionStore,
         locks: SessionLocks,
         tools: NotebookTools,
         on_new_conversation: Callable[[], None],
-        admit: Callable[[], Awaitable[None]],
+        trust: TrustGate,
         notebook: NotebookSource | None = None,
     ) -> None:
-        self._admit, self._notebook = admit, notebook
-        self._agent, self._end_agent, self._state, self._retry = agent, end_agent, state, retry
-        self._store, self._locks, self._tools, self._on_new_conversation = store, locks, tools, on_new_conversation
-        # The open one, and the one that was opened last.
-        self._session: Session | None = None
+        self.retry, self._trust, self._notebook = retry, trust, notebook
+        self._agent, self._end_agent, self._updates, self._state = agent, end_agent, updates, state
+        self.store, self._locks, self._tools, self._on_new_conversation = store, locks, tools, on_new_conversation
+        # The one that was opened last.
         self._last: Session | None = None
-        self._opening: _Opening | None = None
         self._lock = anyio.Lock()
         # The agent wanted a sign-in, or lost a connection: it is started again before the next attempt.
         self._needs_restart = False
@@ -114,7 +106,7 @@ class SessionManager:
     @property
     def current(self) -> Session | None:
         """The open session, if the agent lives."""
-        return None if self._session is None or self._session.closed.is_set() else self._session
+        return self._updates.current
 
     async def ready(self) -> Session:
         """The session that the prompts go to. Raises what `link` and `AgentConnection.new` raise."""
@@ -127,58 +119,49 @@ class SessionManager:
         Raises AgentNotFound, AgentStartFailed, ProtocolUnsupported, AgentRefused, UsageError.
         """
         await self._admit()
-        return await self._retry(self._agent.ready, self._state.status)
+        return await self.retry(self._agent.ready, self._state.status)
+
+    async def _admit(self) -> None:
+        """Raise UsageError if the user does not trust what would run in the folder; hide what must not."""
+        absent, settings = await self._trust.check(), self._agent.settings
+        if absent != settings.absent:
+            await self._end_agent()
+            sandbox = "required" if absent else self._trust.settings.sandbox
+            self._agent.settings = replace(settings, sandbox=sandbox, absent=absent)
 
     async def use(self) -> None:
         """Note that a prompt goes to the session; what could not be saved before may be by now."""
-        if session := self._store.session:
-            used = session.used_by(await self._snapshot() if self._store.is_kept else NotebookState(()))
-            if used != session or not self._store.is_saved:
-                self._store.write(used)
+        if session := self.store.session:
+            used = session.used_by(await self._snapshot() if self.store.is_kept else NotebookState(()))
+            if used != session or not self.store.is_saved:
+                self.store.write(used)
 
     async def _snapshot(self) -> NotebookState:
         return await self._notebook.snapshot() if self._notebook else NotebookState(())
 
     def failed(self, error: AgentError) -> None:
-        """Note what the failure of a prompt means for its session."""
+        """Note what the failure of a prompt means for its session, and for the next start of the agent."""
+        if error.crashed:
+            self.retry.crashed(error)
         match error, self._agent.link:
             case AuthRequired(), AgentConnection() as link if not (link.can("load") or link.can("resume")):
                 error.hint = " ".join(filter(None, (error.hint, KEPT)))
             case AgentError(signed_out=True) | ConnectionLost(), _:
-                self._session, self._needs_restart = None, True
+                self._updates.session, self._needs_restart = None, True
             case SessionExpired(), _:
-                self._session, self._is_expired = None, True
+                self._updates.session, self._is_expired = None, True
             case ResourceNotFound(), _:
                 self.drop()
 
     def drop(self) -> None:
         """Note that the agent no longer has it open; the next prompt resumes it if possible."""
-        self._session = None
+        self._updates.session = None
 
     async def signed_in(self) -> None:
         """Open the session that was refused before the agent accepted a sign-in."""
         if self._needs_restart:
             self._needs_restart = False
             await self.ready()
-
-    def hears(self, session_id: str) -> bool:
-        """Whether it is the session that is open or being opened. An empty id: whether a new one is being opened."""
-        return any(each is not None and each.id == session_id for each in (self._session, self._opening))
-
-    def serves(self, session_id: str) -> bool:
-        """Whether a request that names the session is for us; the agent knows the id of a new one before we do."""
-        return self.hears(session_id) or self.hears("")
-
-    def update(self, session_id: str, update: Update) -> None:
-        """Take in an update. Agents speak of a session before they have sent its id; over TCP also of other sessions.
-
-        What comes for a session that is being opened waits until its id is known.
-        """
-        is_ours = self._session is not None and session_id in ("", self._session.id)
-        if self._opening and (session_id == self._opening.id or not is_ours):
-            self._opening.updates.append((session_id, update))
-        elif is_ours:
-            self._state.update(update)
 
     # -- other sessions -----------------------------------------------------------------------------------------------
 
@@ -206,17 +189,17 @@ class SessionManager:
 
     def forget(self) -> None:
         """Let the next prompt begin a new session, also in a later kernel."""
-        self._session = self._last = None
+        self._updates.session = self._last = None
         self._on_new_conversation()
         self._locks.release()
-        self._store.clear()
+        self.store.clear()
 
     async def delete(self, session_id: str) -> None:
         """Delete a session at the agent. Raises UsageError, SessionInUse, AgentRefused."""
         link = await self.link()
         with self._locks.reserved(session_id):
             await link.delete(session_id)
-        saved = self._store.read()
+        saved = self.store.read()
         if saved is not None and saved.id == session_id:
             self.forget()
 
@@ -225,6 +208,10 @@ class SessionManager:
         if self.current:
             with anyio.move_on_after(CLOSE_SECONDS, shield=True):
                 await self._close(self.current)
+
+    def release(self) -> None:
+        """Let others open the session."""
+        self._locks.release()
 
     async def _close(self, session: Session) -> None:
         if self._agent.link and self._agent.link.can("close"):
@@ -256,7 +243,7 @@ class SessionManager:
 
     async def _begun(self) -> Session:
         """A new session, saved and locked the moment it is known."""
-        session = await self._retry(partial(self._opened, "new", ""), self._state.status)
+        session = await self.retry(partial(self._opened, "new", ""), self._state.status)
         self._locks.release()
         # It is the agent's business if it gives one id to two sessions.
         with suppress(SessionInUse), self._locks.reserved(session.id) as lock:
@@ -266,13 +253,13 @@ class SessionManager:
 
     async def _resumed(self, link: AgentConnection) -> Session | None:
         """The session from before; None if it cannot be resumed, which a line says unless nothing was said in it."""
-        saved = self._store.read()
+        saved = self.store.read()
         if saved is None:
             return None
         if saved.runs:
             self._state.notify("warning", KERNEL_ENDED)
         try:
-            if self._notebook and not self._store.session and not saved.is_of(await self._snapshot()):
+            if self._notebook and not self.store.session and not saved.is_of(await self._snapshot()):
                 raise _NotResumable(OTHER_NOTEBOOK.format(saved.id))
             return await self._resume_saved(link, saved)
         except AuthRequired:
@@ -283,7 +270,7 @@ class SessionManager:
             line = ELSEWHERE.format(error, saved.id)
         except (AgentRefused, AgentStartFailed, AgentExited) as error:
             line = LOST.format(error.title)
-        self._store.session = None
+        self.store.session = None
         self._locks.release()
         if saved.used:
             self._state.notify("warning", line)
@@ -299,9 +286,9 @@ class SessionManager:
         info = await self._find(link, saved.id)
         with self._locks.reserved(saved.id) as lock:
             open_saved = partial(self._opened, how, saved.id)
-            session = await self._retry(open_saved, self._state.status, MAX_LOAD_ATTEMPTS)
+            session = await self.retry(open_saved, self._state.status, MAX_LOAD_ATTEMPTS)
             self._locks.hold(lock)
-        restarted = RESTARTED if self._store.session else _resumption(info)
+        restarted = RESTARTED if self.store.session else _resumption(info)
         self._state.notify("info", REOPENED if is_same_agent else restarted)
         self._state.is_resumed = True
         self._adopt(session, saved, draws=False)
@@ -333,7 +320,7 @@ class SessionManager:
     async def _opened(self, how: str, session_id: str) -> Session:
         """What comes meanwhile is kept, until `_adopt` knows what it belongs to."""
         await self._admit()
-        self._opening = _Opening(session_id)
+        self._updates.begin(session_id)
         try:
             link = await self._agent.ready()
             ours = await self._tools.servers(link, session_id, self._agent.handover)
@@ -350,12 +337,11 @@ class SessionManager:
                 await self._end_agent()
             raise
 
-    def _end_opening(self) -> list[tuple[str, Update]]:
+    def _end_opening(self) -> Early:
         """Return what came early."""
-        opening, self._opening = self._opening, None
         self._agent.session_opened.set()
         self._agent.session_opened = anyio.Event()
-        return opening.updates if opening else []
+        return self._updates.end()
 
     def _adopt(self, session: Session, saved: SavedSession, *, draws: bool = True) -> None:
         """Make it the current one, and take in what came early, in its order; without `draws`, not what was said."""
@@ -363,17 +349,17 @@ class SessionManager:
         self._tools.adopt(session.id, code_ended_kernel=saved.runs)
         if self._last and self._last.id != session.id:
             self._on_new_conversation()
-        self._session = self._last = session
+        self._updates.session = self._last = session
         self._is_expired = self._agent.is_early = False
         if not self._has_shown_notes:
-            for note in (*filter(None, [self._agent.unsandboxed]), *self._agent.offered.notes):
+            for note in (*filter(None, [self._agent.running.unsandboxed]), *self._agent.offered.notes):
                 self._state.notify("info", note)
         self._has_shown_notes = True
-        self._store.write(saved)
+        self.store.write(saved)
         self._state.open_session(session.state)
         for session_id, update in early:
             if session_id in ("", session.id) and (draws or isinstance(update, STATE)):
-                self._state.update(update)
+                self._state.receive(update)
 
 
 def _resumption(info: SessionInfo) -> str:

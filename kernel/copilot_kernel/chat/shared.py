@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -10,15 +9,14 @@ from typing import Any, Self
 
 from ..acp.handlers import ClientHandlers, Service
 from ..acp.jsonrpc import INVALID_PARAMS, RequestFailed, method_not_found
-from ..acp.locate import deny_patterns
 from ..acp.messages import ConfigUpdate, Json, PermissionOption, PermissionRequest, Update
 from ..config import Settings
 from ..errors import HostRefused
 from ..permissions import policy
-from ..permissions.rulebook import Rulebook
-from .agent import Agent, Serving
+from .agent import Agent, RunningAgent, Serving
 from .operations import FS_METHODS, TERMINAL_METHODS, session_id
-from .sessions import SessionManager
+from .rules import PolicyEvaluator
+from .session_updates import SessionUpdates
 from .state import ConversationState
 
 
@@ -48,12 +46,12 @@ class SharedAgent:
         )
         # It is shared already, and stays apart from those of notebooks.
         settings = replace(settings, agent_sharing="off")
-        self.agent = Agent(settings, handlers, denied=lambda: denied_tools(Rulebook.of(settings), settings.folder))
+        self.agent = Agent(settings, RunningAgent(), handlers, denied=PolicyEvaluator(settings).denied_tools)
 
     @property
     def open_sessions(self) -> set[str]:
         """The ids of the sessions that the conversations are in."""
-        return {session.id for handle in self.handles if (session := handle.sessions.current)}
+        return {session.id for handle in self.handles if (session := handle.updates.current)}
 
     def _owners(self, session_id: str) -> list[SharedAgentHandle]:
         """Those in the session, else those that begin one whose id only the agent knows.
@@ -62,8 +60,8 @@ class SharedAgent:
         """
         if not session_id:
             return self.handles if len(self.handles) == 1 else []
-        owners = [handle for handle in self.handles if handle.sessions.hears(session_id)]
-        return owners or [handle for handle in self.handles if handle.sessions.serves(session_id)]
+        owners = [handle for handle in self.handles if handle.updates.hears(session_id)]
+        return owners or [handle for handle in self.handles if handle.updates.serves(session_id)]
 
     def _owner(self, session_id: str) -> SharedAgentHandle | None:
         """None where there are several: each has rules of its own, and the wrong ones must not decide."""
@@ -102,7 +100,7 @@ class SharedAgent:
 
     async def _known_owner(self, session_id: str) -> SharedAgentHandle | None:
         """Where several conversations begin a session, wait until the agent has said which is whose."""
-        while (owner := self._owner(session_id)) is None and any(each.sessions.hears("") for each in self.handles):
+        while (owner := self._owner(session_id)) is None and any(each.updates.hears("") for each in self.handles):
             await self.agent.session_opened.wait()
         return owner
 
@@ -115,10 +113,10 @@ class SharedAgentHandle:
         shared: SharedAgent,
         client_handlers: ClientHandlers,
         serving: Serving,
-        sessions: SessionManager,
+        updates: SessionUpdates,
         state: ConversationState,
     ) -> None:
-        self.client_handlers, self.sessions, self.state = client_handlers, sessions, state
+        self.client_handlers, self.updates, self.state = client_handlers, updates, state
         self.services: Mapping[str, Service] = client_handlers.services
         self._shared, self._serving, self._stack = shared, serving, AsyncExitStack()
 
@@ -137,11 +135,6 @@ class SharedAgentHandle:
             self._shared.retiring = True
         else:
             await self._shared.agent.end()
-
-
-def denied_tools(book: Rulebook, folder: str) -> tuple[str, ...]:
-    """The deny rules as patterns for an agent that can enforce them itself."""
-    return deny_patterns(book.texts("deny"), folder, os.path.expanduser("~"))
 
 
 def _only(handles: list[SharedAgentHandle]) -> SharedAgentHandle | None:

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import anyio
 from msgspec.structs import replace
 
-from ..acp.messages import AvailableCommand, Block, CommandsUpdate, NoticeUpdate, SessionState, ToolCallUpdate, Update
+from ..acp.messages import (
+    AvailableCommand,
+    Block,
+    CommandsUpdate,
+    Diff,
+    NoticeUpdate,
+    SessionState,
+    ToolCallUpdate,
+    Update,
+)
 from ..conversation import reduce
+from ..conversation.excerpt import Excerpt
 from ..conversation.model import Conversation, ToolCall
-from .failures import SHOWN, FailureFilter, progress
+from .diff_locator import DiffLocator
 from .turn import Stop, View
+
+Stage = Callable[[Update, Conversation], Iterable[Update]]
+"""What becomes of an update of the agent's, before the conversation takes it in; gets the conversation until then."""
+Watch = Callable[["ConversationState", Conversation], Conversation]
+"""What becomes of a change that an update or a decision about a call makes; gets the conversation after it."""
+Observer = Callable[[Update | None], None]
 
 # How many turns back a late update is still drawn into the cell that owns it.
 MAX_VIEWS = 50
@@ -29,31 +46,29 @@ class RunningTurn:
 
 
 class ConversationState:
-    """One conversation. Every change passes `advance`, so that each view sees each change of its turn.
+    """One conversation. An update of the agent's passes, in this order, `stages`, `reduce`, `watch` and `locator`.
 
-    `annotate` gets the conversation before and after each tool call update, and each decision, and returns the one to
-    show. `reports_failures`: whether the agent reports failures of its model as text. `locate` returns a call with the
-    places of its diffs, for display.
+    Only `stages` work on updates; `watch` marks what the reduced conversation shows, and `locator` adds to entries
+    later, since it waits for the disk: views see the changes after the one that it looks at only then, in their order.
+    `observe_call` is called with each call of a running turn that is new or has changed, before any view.
     """
 
     def __init__(
         self,
-        annotate: Callable[[Conversation, Conversation], Conversation] = lambda before, after: after,
-        reports_failures: Callable[[], bool] = lambda: False,
-        locate: Callable[[ToolCall], ToolCall] = lambda call: call,
+        stages: Sequence[Stage] = (),
+        watch: Watch = lambda state, after: after,
+        locator: DiffLocator | None = None,
+        observe_call: Callable[[ToolCall], None] = lambda call: None,
     ) -> None:
         self.conversation = Conversation()
         self.running: RunningTurn | None = None
         # The session was resumed for the running or the next turn: some agents send its history late.
         self.is_resumed = False
         # Each is called after each change, with the update that made it, or None.
-        self.observers: list[Callable[[Update | None], None]] = []
-        self.failures = FailureFilter()
-        # What becomes of each update; see `MergedCalls`.
-        self.redirect: Callable[[Update], Update] = lambda update: update
-        self._annotate, self._reports_failures, self._locate = annotate, reports_failures, locate
-        # What the agent itself says of a request that it tries again, until it goes on.
-        self.progress = ""
+        self.observers: list[Observer] = []
+        self._stages, self._watch, self._locator, self._observe_call = stages, watch, locator, observe_call
+        # The ids of entries that views have not seen as they are now, in order.
+        self._unshown: dict[int, None] = {}
         # Those of recent turns.
         self.views: dict[int, View] = {}
         self._pending: list[NoticeUpdate] = []
@@ -61,7 +76,7 @@ class ConversationState:
     def begin(self, blocks: Sequence[Block], view: View, stop: Stop) -> None:
         """Begin a turn, and show the notices that came between turns. Without blocks, it is a replay."""
         turn = self.conversation.turn + 1
-        self.running, self.progress = RunningTurn(view, stop, is_replay=not blocks), ""
+        self.running = RunningTurn(view, stop, is_replay=not blocks)
         self.views[turn] = view
         self.views.pop(turn - MAX_VIEWS, None)
         begun = reduce.begin_turn(self.conversation, blocks)
@@ -73,8 +88,6 @@ class ConversationState:
     def end(self, stop_reason: str) -> None:
         """End the turn."""
         self.status("")
-        for update in self.failures.release():
-            self._take(update)
         self.running, self.is_resumed = None, False
         self.advance(reduce.end_turn(self.conversation, stop_reason))
 
@@ -96,27 +109,22 @@ class ConversationState:
         """Note how the session is set now."""
         self.advance(replace(self.conversation, state=session))
 
-    def update(self, update: Update) -> None:
+    def receive(self, update: Update) -> None:
         """Take in an update from the agent."""
-        update = self.redirect(update)
-        if not (self.conversation.live and self._reports_failures()):
-            self._take(update)
-            return
-        words = progress(update)
-        if words or isinstance(update, SHOWN):
-            self.progress = words
-        for each in () if words else self.failures.passed(update):
-            self._take(each)
+        updates: Iterable[Update] = (update,)
+        for stage in self._stages:
+            updates = [each for one in updates for each in stage(one, self.conversation)]
+        for each in updates:
+            self.update(each)
 
-    def _take(self, update: Update) -> None:
-        before = self.conversation
-        after = reduce.reduce(before, update)
-        self.advance(self._annotate(before, after) if isinstance(update, ToolCallUpdate) else after, update)
+    def update(self, update: Update) -> None:
+        """Take in an update of our own, or one of the agent's that has passed the stages."""
+        after = reduce.reduce(self.conversation, update)
+        self.advance(self._watch(self, after) if isinstance(update, ToolCallUpdate) else after, update)
 
     def decide(self, entry_id: int, *, allowed: bool | None, words: str) -> None:
         """Note what became of a permission request; None: it was cancelled."""
-        before = self.conversation
-        self.advance(self._annotate(before, reduce.decide(before, entry_id, allowed, words)))
+        self.advance(self._watch(self, reduce.decide(self.conversation, entry_id, allowed, words)))
 
     def notify(self, severity: str, title: str) -> None:
         """Show the user a line; between two turns it waits for the next one."""
@@ -128,19 +136,35 @@ class ConversationState:
 
     async def commands_within(self, seconds: float) -> tuple[AvailableCommand, ...]:
         """The agent's commands, which it may tell only some time after it has opened the session."""
-        told = anyio.Event()
+        if not self.conversation.commands:
+            await self.until(lambda update: isinstance(update, CommandsUpdate), seconds)
+        return self.conversation.commands
 
-        def observe(update: Update | None) -> None:
-            if isinstance(update, CommandsUpdate):
-                told.set()
+    async def until(self, has_come: Callable[[Update | None], bool], seconds: float) -> None:
+        """Wait for a change, by the update that made it, but at most so many seconds."""
+        changed = anyio.Event()
+        with self.observed(lambda update: changed.set() if has_come(update) else None), anyio.move_on_after(seconds):
+            await changed.wait()
 
+    @contextmanager
+    def observed(self, observe: Observer) -> Iterator[None]:
+        """Inside, `observe` is one of the observers."""
         self.observers.append(observe)
         try:
-            with anyio.move_on_after(0 if self.conversation.commands else seconds):
-                await told.wait()
+            yield
         finally:
             self.observers.remove(observe)
-        return self.conversation.commands
+
+    async def settle(self) -> None:
+        """Wait until the places of all diffs are known, and views have seen them; about a second at most."""
+        if self._locator is not None:
+            await self._locator.settle(self.add_excerpts)
+
+    def add_excerpts(self, entry_id: int, excerpts: Mapping[Diff, Excerpt | None]) -> None:
+        """Add the places of diffs to a call."""
+        call = self.conversation.entries[entry_id]
+        if isinstance(call, ToolCall):
+            self.advance(self.conversation.with_entry(replace(call, excerpts={**call.excerpts, **excerpts})))
 
     def status(self, words: str) -> None:
         """Show a transient line in the running turn."""
@@ -150,16 +174,20 @@ class ConversationState:
     def advance(self, after: Conversation, update: Update | None = None) -> None:
         """Make `after` the conversation, and show what changed."""
         entries = reduce.changed(self.conversation, after)
-        for at, entry in enumerate(entries):
-            if isinstance(entry, ToolCall) and (located := self._located(entry)) is not entry:
-                entries[at], after = located, after.with_entry(located)
         self.conversation = after
         for entry in entries:
-            if view := self.views.get(entry.turn):
-                view.show(entry)
+            self._unshown[entry.id] = None
+            if isinstance(entry, ToolCall) and self.prompt_runs:  # what a replay shows was done long ago
+                self._observe_call(entry)
+                if self._locator is not None:
+                    self._locator.add(entry)
+        if self._locator is None or not (self.prompt_runs and self._locator.is_busy):
+            self._show()
         for observe in self.observers:
             observe(update)
 
-    def _located(self, call: ToolCall) -> ToolCall:
-        """With the places of its diffs. What a replay shows was done long ago, to files that are different now."""
-        return self._locate(call) if self.prompt_runs else call
+    def _show(self) -> None:
+        changed, self._unshown = self._unshown, {}
+        for entry in map(self.conversation.entries.__getitem__, changed):
+            if view := self.views.get(entry.turn):
+                view.show(entry)

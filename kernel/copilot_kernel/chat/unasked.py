@@ -18,7 +18,8 @@ from ..permissions.policy import PolicyContext
 from ..permissions.request import is_another
 from ..rendering.plain import visible_line
 from .calls import OUR_PREFIX
-from .permission import Permissions
+from .permission import Approvals, Permissions
+from .rules import PolicyEvaluator
 from .state import ConversationState
 
 # How long a call may be in progress before its question: some agents send the two in this order.
@@ -32,10 +33,10 @@ _DESCRIPTION = ("kind", "title", "name", "content", "locations", "raw_input")
 
 
 class UnaskedActionMonitor:
-    """Of one chat, over all its turns."""
+    """Watches the calls of one chat, over all its turns, by its policy and what was approved."""
 
-    def __init__(self, state: ConversationState, permissions: Permissions) -> None:
-        self._state, self._permissions = state, permissions
+    def __init__(self, policy: PolicyEvaluator, approvals: Approvals) -> None:
+        self._policy, self._approvals = policy, approvals
         self._replayed: set[int] = set()
         # By entry id, the calls that were checked and may go on, as they were then.
         self._harmless: dict[int, ToolCall] = {}
@@ -43,52 +44,53 @@ class UnaskedActionMonitor:
         self._suspects: dict[int, float] = {}
         self._suspected = anyio.Event()
 
-    def annotate(self, before: Conversation, after: Conversation) -> Conversation:
+    def watch(self, state: ConversationState, after: Conversation) -> Conversation:
         """`after`, with a mark at each call that just went on without a question."""
+        before = state.conversation
         for entry in reduce.changed(before, after):
-            if isinstance(entry, ToolCall) and self._concerns(entry, is_new=entry.id >= len(before.entries)):
-                after = self._check(after, entry)
+            if isinstance(entry, ToolCall) and self._concerns(state, entry, is_new=entry.id >= len(before.entries)):
+                after = self._check(state, after, entry)
         return after
 
-    async def run(self) -> None:
+    async def run(self, state: ConversationState, permissions: Permissions) -> None:
         """Mark, during a turn, calls that stay in progress without a question."""
         while True:
             await self._suspected.wait()
             self._suspected = anyio.Event()
             while self._suspects:
                 await anyio.sleep(max(0.0, min(self._suspects.values()) + PATIENCE_SECONDS - time.monotonic()))
-                if self._permissions.open:
+                if permissions.open:
                     await anyio.sleep(PATIENCE_SECONDS)  # what is in progress may be what we are asking about
                 else:
-                    self._mark_suspects(time.monotonic() - PATIENCE_SECONDS)
+                    self._mark_suspects(state, time.monotonic() - PATIENCE_SECONDS)
 
-    def end(self) -> None:
+    def end(self, state: ConversationState) -> None:
         """Mark what is in progress at the end of a turn: no question can come any more."""
-        self._mark_suspects(time.monotonic())
+        self._mark_suspects(state, time.monotonic())
         self._suspects.clear()
-        first = self._state.conversation.entries.first
+        first = state.conversation.entries.first
         self._harmless = {number: call for number, call in self._harmless.items() if number >= first}
-        self._permissions.approvals.forget(first)
+        self._approvals.forget(first)
 
-    def _mark_suspects(self, until: float) -> None:
+    def _mark_suspects(self, state: ConversationState, until: float) -> None:
         for number in [number for number, since in self._suspects.items() if since <= until]:
             del self._suspects[number]
-            call = self._state.conversation.entries[number]
+            call = state.conversation.entries[number]
             if isinstance(call, ToolCall) and went_on(call) == "perhaps":
-                self._state.advance(self._marked(self._state.conversation, call))
+                state.advance(self._marked(state, state.conversation, call))
 
-    def _concerns(self, call: ToolCall, *, is_new: bool) -> bool:
+    def _concerns(self, state: ConversationState, call: ToolCall, *, is_new: bool) -> bool:
         """Neither a replayed call, nor one of ours, which has its own question.
 
         History that is sent late has calls that are completed when they first appear.
         """
-        turn = self._state.running
-        is_late = self._state.is_resumed and is_new and call.standing.reported == "completed"
+        turn = state.running
+        is_late = state.is_resumed and is_new and call.standing.reported == "completed"
         if is_late or (turn is not None and turn.is_replay):
             self._replayed.add(call.id)
         return call.id not in self._replayed and not call.call_id.startswith(OUR_PREFIX)
 
-    def _check(self, now: Conversation, call: ToolCall) -> Conversation:
+    def _check(self, state: ConversationState, now: Conversation, call: ToolCall) -> Conversation:
         match went_on(call):
             case "perhaps" if call.unasked is None:
                 self._suspects.setdefault(call.id, time.monotonic())
@@ -97,21 +99,21 @@ class UnaskedActionMonitor:
                 pass
             case "unasked" | "refused" if call.unasked is None:
                 self._suspects.pop(call.id, None)
-                return self._marked(now, call)
+                return self._marked(state, now, call)
             case "no":
                 self._suspects.pop(call.id, None)
                 if call.unasked is None and self._changed_after_approval(call):
-                    return self._marked(now, call)
+                    return self._marked(state, now, call)
         return now
 
-    def _marked(self, now: Conversation, call: ToolCall) -> Conversation:
+    def _marked(self, state: ConversationState, now: Conversation, call: ToolCall) -> Conversation:
         mark = self._mark(call)
         if mark is None:
             self._harmless[call.id] = call
             return now
         after = reduce.mark(now, call.id, mark)
-        stop, settings = self._state.stop, self._permissions.policy.settings
-        if mark.covered or settings.on_unasked != "cancel" or stop is None or stop.pressed:
+        stop = state.stop
+        if mark.covered or self._policy.settings.on_unasked != "cancel" or stop is None or stop.pressed:
             return after
         stop.press(by_user=False)
         title = CANCELLED.format(visible_line(subject_of(call)), visible_line(mark.words))
@@ -123,17 +125,16 @@ class UnaskedActionMonitor:
         if judged is None:
             return None
         outcome, mark = judged
-        approvals = self._permissions.approvals
-        approvals.ledger = approvals.ledger.acted(call, outcome, mark.words)
+        self._approvals.ledger = self._approvals.ledger.acted(call, outcome, mark.words)
         return mark
 
     def _judged(self, call: ToolCall) -> tuple[LedgerOutcome, Unasked] | None:
         if went_on(call) == "refused":
             return "done although denied", Unasked(REFUSED)
-        approvals = self._permissions.approvals
+        approvals = self._approvals
         if approvals.take_operation(call):
             return None
-        context = self._permissions.policy.context(call)
+        context = self._policy.context(call)
         words = self._accusation(call, context)
         if words is None:
             return None
@@ -147,15 +148,15 @@ class UnaskedActionMonitor:
         if call.standing.questions:
             return EARLY
         if self._changed_after_approval(call):
-            return CHANGED.format(visible_line(subject_of(self._permissions.approvals.allowed[call.id])))
+            return CHANGED.format(visible_line(subject_of(self._approvals.allowed[call.id])))
         return unasked_action(call, context)
 
     def _changed_after_approval(self, call: ToolCall) -> bool:
         """Whether the agent now describes something else than what was allowed."""
-        allowed = self._permissions.approvals.allowed.get(call.id)
+        allowed = self._approvals.allowed.get(call.id)
         if allowed is None or call.standing.asked != "allowed" or _is_described_as(call, allowed):
             return False
-        return is_another(call, allowed, self._permissions.policy.settings.folder)
+        return is_another(call, allowed, self._policy.settings.folder)
 
 
 def _is_described_as(call: ToolCall, before: ToolCall | None) -> bool:

@@ -21,9 +21,9 @@ from ..errors import UsageError
 from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line
 from ..undo.cells import CellLog
-from ..undo.history import LOST, Outcome, Plan, TurnFiles, UndoHistory
+from ..undo.history import LOST, Outcome, Plan, UndoHistory
 from ..undo.listing import ListedChange, listed
-from ..undo.record import ChangedFile
+from ..undo.record import ChangedFile, TurnFiles
 from ..undo.tree import UNKNOWN
 from .slash import has_slash
 

@@ -18,7 +18,7 @@ from anyio.lowlevel import checkpoint
 
 from .. import config
 from ..acp.messages import SessionInfo
-from ..chat import Chat
+from ..chat import Chat, open_chat
 from ..chat.agent import Retry
 from ..config import Settings
 from ..errors import AgentStartFailed, CopilotError, UsageError
@@ -162,7 +162,7 @@ def with_chat(settings: Settings, seconds: float, late: str, use: Callable[[Chat
 
     async def outcome() -> T | CopilotError:
         with anyio.move_on_after(seconds):
-            async with Chat(settings, retry=Retry(sleep=no_pause)) as chat:
+            async with open_chat(settings, retry=Retry(sleep=no_pause)) as chat:
                 try:
                     return await use(chat)
                 except CopilotError as error:

@@ -81,11 +81,10 @@ class ChatRunner:
             finally:
                 self._asking -= 1
 
-        return await self.do(ask)
-
-    def failed(self, error: CopilotError) -> Turn | None:
-        """See `Chat.failed`."""
-        return self.chat.failed(error) if self.chat is not None else None
+        turn = await self.do(ask)
+        if turn.failure is not None:
+            _explain(turn.failure)
+        return turn
 
     async def changes(self, turn: Turn) -> TurnChanges | None:
         """See `Chat.changes`; None if there is no chat."""
@@ -107,9 +106,7 @@ class ChatRunner:
                 _raise_end_of(life.task)
             return doing.result()
         except CopilotError as error:
-            from .gateway import explain
-
-            explain(error, os.environ)
+            _explain(error)
             raise
         finally:
             await _broken_off(doing)
@@ -172,6 +169,12 @@ class ChatRunner:
             return reserve
         await self.close_reserve(CLOSE_LIMIT)
         return None
+
+
+def _explain(error: CopilotError) -> None:
+    from .gateway import explain
+
+    explain(error, os.environ)
 
 
 async def _broken_off(*tasks: asyncio.Task[Any]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -22,8 +22,10 @@ from .pickers import Pickers
 from .saved_notebook import saved_id
 
 if TYPE_CHECKING:
+    from ..acp.messages import Block
     from ..chat import Chat, SessionStore, Turn
     from ..config import Settings
+    from .display import Display
     from .rerun import Reruns
 
 NOTICE = (
@@ -38,8 +40,8 @@ EXPOSED = (
 )
 
 
-class KernelSession:
-    """One for a kernel.
+class KernelSession(ChatRunner):
+    """The chat of one kernel, and its cells.
 
     `before` is what an earlier session of this process left when it ended: this one goes on there. `guard_seconds`:
     see `asking.GUARD_SECONDS`. The agent gets tools for the notebook of `live`, if there is one. `environ` is the
@@ -59,9 +61,9 @@ class KernelSession:
         self._environ, self._own_agent = os.environ if environ is None else environ, own_agent
         self._started_in = started_in or os.getcwd()  # noqa: TID251
         self._before, self._guard_seconds, self._live = before, guard_seconds, live
-        self.chat_runner = ChatRunner(self._make_chat)
-        self.command_context = CommandContext(self.chat_runner, self._load_settings)
-        self._pickers = Pickers(self.chat_runner.idle)
+        super().__init__(self._new_chat)
+        self.command_context = CommandContext(self, self._load_settings)
+        self._pickers = Pickers(self.idle)
         # Of the last prompt.
         self._page = PageTurn()
         # What commands in cells were allowed to widen.
@@ -82,7 +84,7 @@ class KernelSession:
     @property
     def left(self) -> SessionStore | None:
         """What a later session of this process may go on with."""
-        return self.chat_runner.chat.store if self.chat_runner.chat else self._before
+        return self.chat.store if self.chat else self._before
 
     async def run(
         self,
@@ -135,7 +137,8 @@ class KernelSession:
                             self.command_context.notebook = make_notebook()
                         await commands.run(self.command_context, CellOutput(cell, self._pickers, self._confirmed), step)
                     case commands.Prompt(text):
-                        async with self._turn(make_notebook) as notebook:
+                        notebook = make_notebook() if make_notebook is not None else None
+                        async with self._opened(notebook):
                             turn = await self._prompt(cell, key, text, values, notebook)
         except CopilotError as error:
             cell.display(render_failure(error))
@@ -153,69 +156,79 @@ class KernelSession:
 
         return Reruns()
 
-    @asynccontextmanager
-    async def _turn(self, make_notebook: MakeNotebook | None) -> AsyncIterator[TurnNotebook | None]:
-        """The live notebook, if there is one; inside, it is open to the agent if that gets tools for it."""
-        notebook = make_notebook() if make_notebook is not None else None
-        async with AsyncExitStack() as stack:
-            if self._live is not None and notebook is not None and self.command_context.settings.notebook_tools:
-                await stack.enter_async_context(self._live.turn(notebook, self._agent_title))
-            yield notebook
+    def _opened(self, notebook: TurnNotebook | None) -> AbstractAsyncContextManager[object]:
+        """Inside, the live notebook is open to the agent, if that gets tools for it."""
+        if self._live is None or notebook is None or not self.command_context.settings.notebook_tools:
+            return nullcontext()
+        return self._live.turn(notebook, self._agent_title)
 
     def _agent_title(self) -> str:
-        info = self.chat_runner.chat.info if self.chat_runner.chat else None
+        info = self.chat.info if self.chat else None
         return (info.title or info.name) if info else ""
 
     async def _prompt(
         self, cell: Cell, key: str, text: str, values: dict[str, str], notebook: TurnNotebook | None
     ) -> Turn:
         """The turn, as it is shown in the cell, also if it has failed. `key`: see `OldTurn.prompt`."""
-        from ..acp.messages import TextBlock
-        from ..chat.attachments import mentions
-        from . import context
         from .asking import Asking
         from .display import Display
-        from .rerun import OldTurn
 
-        settings = self.command_context.settings
-        folder = settings.folder
-        found = context.value_resources(values)
-        if notebook is not None:
-            text = context.FIX_PROMPT if text == context.FIX and notebook.has_variables else text
-            found += await context.collect(text, notebook, settings)
+        settings, turn = self.command_context.settings, None
+        blocks = await self._collect(text, values, notebook)
         if cell.live:
             await self._check_exposure()
         self.report_notices(cell)
         await self._introduce(cell)
         page = self._page = notebook.page_turn if notebook and settings.notebook_tools else PageTurn()
-        asking = Asking(cell, folder, self._guard_seconds, page)
-        before, turn = {*cell.shown} - {cell.status_id}, None
-        display = Display(cell, asking, cwd=folder, activity_timeout=settings.activity_timeout, page=page)
+        asking = Asking(cell, settings.folder, self._guard_seconds, page)
+        before = {*cell.shown} - {cell.status_id}
+        display = Display(cell, asking, cwd=settings.folder, activity_timeout=settings.activity_timeout, page=page)
         try:
             try:
-                turn = await self.chat_runner.ask([TextBlock(text), *mentions(text, folder), *found], display)
-            except CopilotError as error:
-                turn = self.chat_runner.failed(error)
-                if turn is None:
-                    raise
+                turn = await self.ask(blocks, display)
             finally:
                 undo = self._noted_for_undo(notebook)
-            turn, cells, changes = replace(turn, undo=undo), list[tuple[str, str]](), None
-            try:
-                cells += await self._live.touched_cells() if self._live else ()
-                changes = await self.chat_runner.changes(turn)
-                await display.drawn()
-            finally:  # an interrupt leaves the turn its ending
-                display.finish(turn, cells, changes)
+            turn = replace(turn, undo=undo)
+            await self._finish(turn, display)
         finally:
             display.close()
             self._unseen += [(cell.session, title) for title in display.unseen]
-            is_answer = turn is not None and turn.failure is None
-            if is_answer or display.changed_files:  # else nothing was done, and the turn before it is still the last
-                answer = turn if is_answer and settings.rerun != "run" else None  # else it is never shown again
-                shown = tuple(each for key, each in cell.shown.items() if key not in before) if answer else ()
-                self._reruns.end(cell, OldTurn(key, display.changed_files, shown, answer))
+            self._note_rerun(cell, key, turn, display, before)
         return turn
+
+    async def _collect(self, text: str, values: dict[str, str], notebook: TurnNotebook | None) -> list[Block]:
+        """What goes to the agent: the text, and what it mentions."""
+        from ..acp.messages import TextBlock
+        from ..chat.attachments import mentions
+        from . import context
+
+        settings = self.command_context.settings
+        found = context.value_resources(values)
+        if notebook is not None:
+            text = context.FIX_PROMPT if text == context.FIX and notebook.has_variables else text
+            found += await context.collect(text, notebook, settings)
+        return [TextBlock(text), *mentions(text, settings.folder), *found]
+
+    async def _finish(self, turn: Turn, display: Display) -> None:
+        """Show what `turn` has changed; an interrupt leaves it its ending."""
+        cells, changes = list[tuple[str, str]](), None
+        try:
+            cells += await self._live.touched_cells() if self._live else ()
+            changes = await self.changes(turn)
+            await display.drawn()
+        finally:
+            display.finish(turn, cells, changes)
+
+    def _note_rerun(self, cell: Cell, key: str, turn: Turn | None, display: Display, before: set[object]) -> None:
+        """Note the turn for the next run of its cell, which showed `before` until then."""
+        from .rerun import OldTurn
+
+        is_answer = turn is not None and turn.failure is None
+        if is_answer or display.changed_files:  # else nothing was done, and the turn before it is still the last
+            is_kept = is_answer and self.command_context.settings.rerun != "run"  # else it is never shown again
+            answer = turn if is_kept else None
+            shown = tuple(each for name, each in cell.shown.items() if name not in before) if is_kept else ()
+            self._reruns.end(cell, OldTurn(key, display.changed_files, shown, answer))
 
     async def _introduce(self, cell: Cell) -> None:
         """Say once what is not the default."""
@@ -233,13 +246,13 @@ class KernelSession:
 
     def _noted_for_undo(self, notebook: TurnNotebook | None) -> str:
         """Note the cells that the turn has changed. What `%undo` takes for it; empty if it has changed nothing."""
-        if (chat := self.chat_runner.chat) is None:
+        if self.chat is None:
             return ""
-        number = chat.conversation.turn
+        undo, number = self.chat.undo, self.chat.conversation.turn
         if notebook is not None:
-            chat.undo.leave_out(notebook.paths)
-            chat.undo.add_cells(number, notebook.log)
-        return chat.undo.key(number)
+            undo.leave_out(notebook.paths)
+            undo.add_cells(number, notebook.log)
+        return undo.key(number)
 
     def report_notices(self, cell: Cell) -> None:
         """Report each once, on the cell's stderr."""
@@ -263,29 +276,27 @@ class KernelSession:
             self.notices.append(EXPOSED.format(agent, others))
 
     async def reserve_chat(self, settings: Settings) -> Chat | None:
-        """Open the chat that the first prompt needs, if its settings are still `settings` then; see `ChatRunner`."""
-        from .gateway import notebook_key
+        """Open the chat that the first prompt needs, if its settings are still `settings` then; see `reserve`."""
+        key = _notebook_key()
 
-        key = notebook_key(os.environ)
-        return await self.chat_runner.reserve(
-            lambda: self._new_chat(settings, key),
-            lambda: key == self._key() and asdict(settings) == asdict(self.command_context.settings),
-        )
+        def fits() -> bool:
+            return key == self._key and asdict(settings) == asdict(self.command_context.settings)
 
-    def _make_chat(self) -> Chat:
-        return self._new_chat(self.command_context.settings, self._key())
+        return await self.reserve(lambda: self._chat_of(settings, key), fits)
 
+    def _new_chat(self) -> Chat:
+        return self._chat_of(self.command_context.settings, self._key)
+
+    @property
     def _key(self) -> str:
         """A batch run begins a session that no notebook remembers."""
-        from .gateway import notebook_key
+        return _notebook_key() if self._watched else ""
 
-        return notebook_key(os.environ) if self._watched else ""
-
-    def _new_chat(self, settings: Settings, key: str) -> Chat:
-        from ..chat import Chat
+    def _chat_of(self, settings: Settings, key: str) -> Chat:
+        from ..chat import open_chat
 
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
-        chat = Chat(settings, key, place=place, live=self._live)
+        chat = open_chat(settings, key, place=place, live=self._live)
         chat.observers.append(lambda _: self._page.report(chat.standing))
         before, self._before = self._before, None
         if before is not None:
@@ -310,3 +321,9 @@ class KernelSession:
         self.notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
         self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
         return settings
+
+
+def _notebook_key() -> str:
+    from .gateway import notebook_key
+
+    return notebook_key(os.environ)

@@ -19,8 +19,8 @@ from .command_output import CommandOutput, Menu, show_done
 
 if TYPE_CHECKING:
     from ..chat import Chat
-    from ..undo.history import Plan, TurnFiles
-    from ..undo.record import ChangedFile
+    from ..undo.history import Plan
+    from ..undo.record import ChangedFile, TurnFiles
 
 Choices = tuple[Sequence["ChangedFile"], Sequence[CellChange]]
 

@@ -23,7 +23,6 @@ from .terminal_run import TerminalRuns
 from .variables import inspect_variable, list_variables
 
 if TYPE_CHECKING:
-    from .extension import LastCell
     from .front_end import ParentTracker
 
 T = TypeVar("T")
@@ -113,7 +112,8 @@ class Notebooks:
         self, cell: NotebookCell | ShellCell, thread: CellThread, parents: ParentTracker | None
     ) -> Callable[[], PythonNotebook]:
         """Called on the cell's thread; the result makes the notebook on the agent's loop."""
-        self._error = error = last_error(self._shell.copilot.last_cell, self._error)
+        last = self._shell.copilot.last_cell
+        self._error = error = last_error(last.result, last.traceback, self._error)
         self._runs = runs = self._runs_of(cell, thread, parents)
 
         def make() -> PythonNotebook:
@@ -142,13 +142,12 @@ def started_at(names: dict[str, Any]) -> str:
     return path if isinstance(path, str) else notebook_at_start()
 
 
-def last_error(last: LastCell, before: CellError | None = None) -> CellError | None:
-    """What the last cell failed with; if with an error of ours, then `before`."""
-    result = last.result
+def last_error(result: Any, traceback: list[str] | None, before: CellError | None = None) -> CellError | None:
+    """What the last cell failed with, by its result and what was shown of it; if with an error of ours, `before`."""
     error = result and (result.error_before_exec or result.error_in_exec)
     if not error:
         return None
     if isinstance(error, CopilotError) or type(error).__module__.startswith(f"{__package__}."):
         return before
-    lines = last.traceback or [line.rstrip("\n") for line in format_exception(error)]
+    lines = traceback or [line.rstrip("\n") for line in format_exception(error)]
     return CellError(result.info.raw_cell, clean("\n".join(lines)), result.info.cell_id or "")

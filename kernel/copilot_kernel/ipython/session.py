@@ -140,10 +140,10 @@ class MagicSession:
             self._task.cancel()
         if self._notebooks is not None:
             self._notebooks.close()
-        await self.kernel_session.chat_runner.close(CLOSE_LIMIT)
+        await self.kernel_session.close(CLOSE_LIMIT)
 
     def _interrupt(self, at: float) -> None:
-        if not self.kernel_session.chat_runner.cancel(at) and self._task is not None:
+        if not self.kernel_session.cancel(at) and self._task is not None:
             self._task.cancel()
 
     async def _run(self, cell: Cell, text: str, values: Mapping[str, str], make_notebook: MakeNotebook) -> Turn | None:
@@ -153,7 +153,7 @@ class MagicSession:
         if is_cell(cell.cell_id):
             keep_apart()
         turn = await self.kernel_session.run(cell, text.strip(), make_notebook, values)
-        chat = self.kernel_session.chat_runner.chat
+        chat = self.kernel_session.chat
         return Turn(turn, chat.undo.changes if chat else ()) if turn else None
 
     def _show_usage(self, cell: Cell) -> None:

@@ -176,7 +176,7 @@ class CopilotKernel(ConcurrentKernel):
     def interrupt(self, at: float | None = None) -> None:
         """Cancel at the agent, or whatever else the cell waits for."""
         self._interrupted = True
-        if not self.kernel_session.chat_runner.cancel(at) and self._turn is not None:
+        if not self.kernel_session.cancel(at) and self._turn is not None:
             self._turn.cancel()
 
     async def kernel_info_request(self, stream: Any, ident: Any, parent: Any) -> None:
@@ -242,7 +242,7 @@ class CopilotKernel(ConcurrentKernel):
         self._warm_start.cancel()
         if self._turn is not None:
             self._turn.cancel()
-        await self.kernel_session.chat_runner.close(CLOSE_LIMIT)
+        await self.kernel_session.close(CLOSE_LIMIT)
 
     async def do_shutdown(self, restart: bool) -> Reply:
         """Runs in the control thread; the agent lives on the kernel's loop."""

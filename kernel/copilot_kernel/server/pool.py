@@ -10,7 +10,7 @@ from contextvars import Context
 from typing import Any
 from weakref import WeakSet
 
-from ..chat import Chat, SharedAgent
+from ..chat import Chat, SharedAgent, open_chat
 from ..chat.agent import Retry
 from ..config import Settings
 from ..errors import AgentError, CopilotError
@@ -104,7 +104,9 @@ class AgentPool:
         """A new conversation under the rules of `settings`; the caller closes it. `place` names it to others."""
         await self._prepare()
         runner = ChatRunner(
-            lambda: Chat(settings, retry=Retry(max_attempts=MAX_STARTS), shared=self._least_used().shared, place=place)
+            lambda: open_chat(
+                settings, retry=Retry(max_attempts=MAX_STARTS), shared=self._least_used().shared, place=place
+            )
         )
         self._runners.add(runner)
         return runner

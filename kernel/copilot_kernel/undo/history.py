@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
@@ -21,9 +21,9 @@ from ..conversation.model import ToolCall
 from ..notebook.live import OpenDocuments
 from ..permissions.paths import is_never_written
 from ..rendering.changes import changes_of
-from .cells import CHANGED_SINCE, CellLog
+from .cells import CHANGED_SINCE
 from .listing import named
-from .record import ChangedFile, TurnRecorder
+from .record import ChangedFile, TurnFiles, TurnRecorder
 from .repository import NO_GIT, SECONDS, TOO_SLOW, Repository, Snapshot
 from .tree import ABSENT, Tree, digest_of
 
@@ -41,21 +41,6 @@ UNREAD = "Not everything could be read; not covered: {}."
 NEEDED = "it may hold what could not be restored"
 GONE = "its saved content is gone"
 _EMPTY = digest_of(b"")
-
-
-@dataclass(frozen=True, slots=True)
-class TurnFiles:
-    """What turn `number` changed, as it was at its end. `new_folders` were not there before.
-
-    `commands` are titles; what is said in `notes` could not be looked at. `cells`: see `cells.py`.
-    """
-
-    number: int
-    files: tuple[ChangedFile, ...] = ()
-    new_folders: tuple[str, ...] = ()
-    commands: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    cells: CellLog = field(default_factory=CellLog)
 
 
 @dataclass(frozen=True, slots=True)

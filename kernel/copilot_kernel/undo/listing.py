@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ..rendering.plain import visible_line
 from .cells import CellChange
-
-if TYPE_CHECKING:
-    from .history import TurnFiles
-    from .record import ChangedFile
+from .record import ChangedFile, TurnFiles
 
 UNCERTAIN = "may not be the agent's"
 _MAX_NAMED = 5

@@ -18,6 +18,7 @@ from ..conversation.model import FINAL, ToolCall
 from ..errors import HostError
 from ..host.files import locate
 from ..permissions import inputs
+from .cells import CellLog
 from .repository import Snapshot
 from .tree import UNKNOWN, FileState, Tree
 
@@ -46,6 +47,21 @@ class ChangedFile:
     is_certain: bool = False
     problem: str = ""
     sources: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFiles:
+    """What turn `number` changed, as it was at its end. `new_folders` were not there before.
+
+    `commands` are titles; what is said in `notes` could not be looked at. `cells`: see `cells.py`.
+    """
+
+    number: int
+    files: tuple[ChangedFile, ...] = ()
+    new_folders: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    cells: CellLog = field(default_factory=CellLog)
 
 
 @dataclass(slots=True)

@@ -239,10 +239,7 @@ class ChatSession:
         try:
             done = await self._respond(text)
         except CopilotError as error:
-            self.broadcaster.settle()  # what was said before stands above it
-            self._publish(commands.failure(error))
-            turn = self.context.chat_runner.failed(error)
-            done = await self._done(turn) if turn is not None else done
+            self._fail(error)
         except Exception:
             _log.exception("a message to the chat failed")
             self._publish(Failure(INTERNAL_ERROR))
@@ -251,6 +248,10 @@ class ChatSession:
             if not self._queue and asyncio.current_task() is self._work:
                 self._publish(Event("running", {"running": False}))
             self._publish(done)
+
+    def _fail(self, error: CopilotError) -> None:
+        self.broadcaster.settle()  # what was said before stands above it
+        self._publish(commands.failure(error))
 
     async def _respond(self, text: str) -> Done:
         names = tuple(command.name for command in self.conversation().commands)
@@ -271,6 +272,8 @@ class ChatSession:
         with self._services.limits.turn():
             self._needs_context = False
             turn = await self.context.chat_runner.ask(blocks, self.broadcaster)
+        if turn.failure is not None:
+            self._fail(turn.failure)
         return await self._done(turn)
 
     async def _done(self, turn: Turn) -> Done:

@@ -66,6 +66,8 @@ class ApiConversation:
         blocks = prompt.blocks(messages[known:], images=images)
         history, self._history = self._history, None
         turn = await self.runner.ask(blocks, view)
+        if turn.failure is not None:
+            raise turn.failure
         self.last_used = time.monotonic()
         tokens, self._tokens = tokens_of_turn(turn.usage, self._tokens), turn.usage
         if turn.stop_reason != "cancelled" and history is not None:
