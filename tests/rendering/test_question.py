@@ -302,8 +302,8 @@ def test_the_head_names_the_mcp_server_and_its_tool(fields, head):
 
 @pytest.mark.parametrize(("kind", "of_copilot", "words"), [
     ("execute", True, "From now on, Copilot allows exactly this command without asking."),
-    ("fetch", True, "The agent will also allow anything it considers equivalent"),
-    ("execute", False, "The agent will also allow anything it considers equivalent"),
+    ("fetch", True, "From now on, the agent allows whatever it considers the same"),
+    ("execute", False, "From now on, the agent allows whatever it considers the same"),
 ])  # fmt: skip
 def test_it_says_what_always_will_mean(kind, of_copilot, words):
     for shown in both(Question(1, call(title="t", kind=kind), OPTIONS, of_copilot=of_copilot)):
@@ -313,7 +313,7 @@ def test_it_says_what_always_will_mean(kind, of_copilot, words):
 
 def test_it_says_why_a_person_is_asked_and_what_would_have_allowed_it():
     question = Question(1, call(title="t"), (), why="No rule allows it.", rules=("Bash(ls)", "Bash"))
-    reasons = ["Why you are asked:", "  No rule allows it.", "Rules that would each cover it:", "  Bash(ls)", "  Bash"]
+    reasons = ["Why you are asked:", "  No rule allows it.", "Rules that would allow this:", "  Bash(ls)", "  Bash"]
     assert question_text(question).split("\n")[1:] == reasons
     assert all(words.strip(" :") in text_of(question_html(question)) for words in reasons)
 

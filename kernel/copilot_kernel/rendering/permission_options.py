@@ -39,7 +39,7 @@ def remembered(question: Question, option: PermissionOption) -> str:
     verb = STANDING[option.kind]
     if question.of_copilot and question.call.kind in _COPILOT_REMEMBERS:
         return f"From now on, Copilot {verb}s {_COPILOT_REMEMBERS[question.call.kind]} without asking."
-    return f"The agent {verb}s from now on what it considers the same, and keeps this itself."
+    return f"From now on, the agent {verb}s whatever it considers the same, and keeps this itself."
 
 
 def settings_for(rules: Iterable[str]) -> list[str]:
@@ -64,9 +64,10 @@ def label(option: PermissionOption, options: Sequence[PermissionOption]) -> str:
 
 
 def agents_words(option: PermissionOption, options: Sequence[PermissionOption]) -> str:
-    """What the agent calls it, quoted, if its label does not say that."""
+    """What the agent calls it, quoted, if its button does not say that."""
     called = _called(option)
-    return "" if label(option, options).endswith(called) else f"“{called}”"
+    is_said = label(option, options).endswith(called) and not is_for_a_reason(option, options)
+    return "" if is_said else f"“{called}”"
 
 
 def is_for_a_reason(option: PermissionOption, options: Sequence[PermissionOption]) -> bool:
