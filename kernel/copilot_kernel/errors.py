@@ -30,8 +30,8 @@ FailureReason = Literal["sign-in", "key", "quota", "network", "context", "bug"]
 """`key` is the user's key for a model provider; `bug` is everything else."""
 
 
-SEE_ABOVE = "Failed: see above"
-"""In place of a traceback below a card that says why."""
+SEE_ABOVE = "\x1b[1mFailed: see above\x1b[0m"
+"""In place of a traceback below a card that says why. Bold, by which the front-end extension knows and hides it."""
 REPORT_BUG = "This is a bug in Copilot Kernel. Please report it, with the lines above."
 """Ends a traceback of ours."""
 

@@ -9,7 +9,7 @@ import pytest
 from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.question import Question
-from copilot_kernel.rendering.answers import answers_to
+from copilot_kernel.rendering.answers import NO_REASON, answers_to
 from msgspec import to_builtins
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import BrowserContext, expect
@@ -294,9 +294,13 @@ def test_a_question_while_the_kernel_is_blocked_is_asked_on_the_page(
         expect(page.locator(".copilot-ask").get_by_role("alert")).to_have_text(
             f"⚠ {NO_REASON}"
         )
-        page.get_by_role("textbox", name="Tell the agent what to do instead").fill("No.")
-        page.get_by_role("button", name="Deny and send").click()
-        driven.wait_heard({"answer": "3", "option": 1, "reason": "No."})
+        page.get_by_role("textbox", name="Tell the agent what to do instead").fill("No")
+        for key in ("Alt+Enter", "Escape"):
+            page.keyboard.press(key)
+        page.get_by_role("button", name="Deny and say why…").press("Enter")
+        for key in (".", "Shift+Enter"):
+            page.keyboard.press(key)
+        driven.wait_heard({"answer": "3", "option": 1, "reason": "No\n."})
         expect(page.locator(".copilot-asks")).to_have_count(0)
         assert page.evaluate("() => window.hit") is None
         check_rule(driven)
@@ -309,7 +313,7 @@ def check_rule(driven: DrivenNotebook) -> None:
     shown = card.get_by_role("button").locator("visible=true")
     expect(shown).to_have_text(["Allow once", "Deny", "Deny and say why…", "Always allow ▾"])
     card.get_by_role("button", name="Always allow ▾").click()
-    rule, save = card.get_by_role("textbox", name="Rule"), card.get_by_role("button", name="Always allow")
+    rule, save = card.get_by_role("textbox", name="Rule"), card.get_by_role("button", name="Always allow: it")
     expect(rule).to_be_focused()
     expect(rule).to_have_value("Bash(it)")
     expect(save).to_be_disabled()

@@ -15,7 +15,7 @@ from copilot_kernel.rendering.question import NO_BUTTONS, OPEN, render_question
 from msgspec.structs import replace
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
 
-from .lab import Lab, Notebook
+from .lab import BOTH, Lab, Notebook, exactly
 from .test_hostile import TOGETHER
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
@@ -179,18 +179,22 @@ def test_the_next_question_in_the_same_place_is_not_answered_by_hasty_clicks(con
     expect(notebook.output(0)).to_contain_text("denied by you")
 
 
-def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> None:
-    notebook = Notebook.new(context, lab, "card-reason.ipynb", "demo: ask\nsay Over.")
+@BOTH
+def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab, classic: bool) -> None:
+    name = f"card-reason-{classic}.ipynb"
+    notebook = Notebook.new(context, lab, name, "demo: ask\nsay Over.", classic=classic)
     notebook.run(0, wait=False)
     notebook.button(0, "Deny and say why…").press("Enter")
     field = notebook.output(0).get_by_label("Tell the agent what to do instead", exact=True)
     expect(field).to_be_focused()
     expect(notebook.button(0, "Allow once")).to_be_hidden()
-    notebook.page.keyboard.type("Not today.")
-    notebook.page.keyboard.press("Tab")
-    expect(notebook.button(0, "Deny and send")).to_be_focused()
-    notebook.page.keyboard.press("Enter")
-    expect(notebook.output(0)).to_contain_text("denied by you: “Not today.”")
+    notebook.page.keyboard.type("Not")
+    for key in ("Alt+Enter", "Escape", "Enter"):  # the last one opens it again
+        notebook.page.keyboard.press(key)
+    expect(field).to_be_focused()
+    notebook.page.keyboard.type("today.")
+    notebook.page.keyboard.press("Shift+Enter")
+    expect(notebook.output(0)).to_contain_text(re.compile(r"denied by you: “Not\s+today\.”"))
 
 
 def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) -> None:
@@ -295,7 +299,7 @@ def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: Br
     for name in TOGETHER:
         standing = notebook.answers(1, re.compile(rf"{name}\D"))
         standing.get_by_role("button", name="Always allow ▾").click()
-        save = standing.get_by_role("button", name="Always allow")
+        save = standing.get_by_role("button").filter(has_text=exactly("Always allow"))
         expect(save).to_be_enabled()
         save.click()
         expect(standing.get_by_role("alert")).to_contain_text(name)
