@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from copilot_kernel.rendering.answers import NO_REASON
 from copilot_kernel.rendering.markup import file_link
 from copilot_kernel.rendering.status import STARTING
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
@@ -148,10 +149,10 @@ def test_always_offers_a_rule_that_can_be_changed_and_last_what_the_agent_rememb
     rule = chat.log.get_by_role("textbox", name="Rule")
     expect(rule).to_be_focused()
     expect(rule).to_have_value("Bash(echo one)")
-    expect(chat.log.get_by_text("calls that it covers, in this conversation.")).to_be_visible()
+    expect(chat.log.get_by_text("this rule covers, in this conversation.")).to_be_visible()
     shown = answers.locator("visible=true")
     expect(shown).to_have_text(["Always allow", "Back", "Always allow (the agent remembers it)"])
-    expect(chat.log.get_by_text("anything it considers equivalent").locator("visible=true")).to_have_count(1)
+    expect(chat.log.get_by_text("whatever it considers the same").locator("visible=true")).to_have_count(1)
     chat.button("Back").click()
     expect(chat.button("Always allow ▾")).to_be_focused()
     chat.button("Always allow ▾").click()

@@ -100,7 +100,7 @@ def test_stop_cancels_the_turn_and_the_cells_behind_it(context: BrowserContext, 
 def test_a_missing_agent_is_a_card_and_no_second_error_and_the_demo_agent_is_a_click_away(
     context: BrowserContext, lab: Lab, classic: bool
 ) -> None:
-    lab.add_kernel(name := f"agentless-{classic}", COPILOT_KERNEL_AGENT="no-such-agent --acp")
+    lab.add_kernel(name := f"agentless-{classic:d}", COPILOT_KERNEL_AGENT="no-such-agent --acp")
     path = lab.write("missing.ipynb", "demo: say Here.", kernel=name)
     notebook = Notebook.open(context, lab, "missing.ipynb", classic=classic)
     notebook.run(0, wait=False)
@@ -131,7 +131,7 @@ display(render_failure(AgentNotFound("None", {hint!r})), raw=True)
 def test_a_command_of_a_card_is_typed_into_a_terminal_and_not_run(
     context: BrowserContext, lab: Lab, classic: bool
 ) -> None:
-    hints = (f"Install it:\n    touch {lab.root}/run\n    true", "Install it:\n    touch\u202e run")
+    hints = (f"Install it:\n    touch {lab.root}/run\n    true", "In a cell:\n    %agent demo")
     cells = (CARD.format(hint=hint) for hint in hints)
     notebook = Notebook.new(context, lab, "typed.ipynb", *cells, kernel="python3", classic=classic)
     notebook.run(0, 1)
