@@ -12,6 +12,7 @@ import pytest
 from copilot_kernel.errors import SEE_ABOVE
 from playwright.sync_api import BrowserContext, expect
 
+from .axe import findings
 from .lab import BOTH, Lab, Notebook
 
 pytestmark = pytest.mark.browser
@@ -137,6 +138,7 @@ def test_a_command_of_a_card_is_typed_into_a_terminal_and_not_run(
     notebook.run(0, 1)
     expect(notebook.output(0)).to_contain_text("ZeroDivisionError")  # of the user's own, so it is shown
     expect(notebook.button(1, "Open a terminal")).to_have_count(0)
+    assert findings(notebook.page, ".copilot-failure") == []
     opening = context.expect_page() if classic else nullcontext()
     with opening as opened:
         notebook.button(0, "Open a terminal").click()

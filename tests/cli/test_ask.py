@@ -180,7 +180,7 @@ def test_a_question_shows_what_it_is_about_and_takes_a_number(spawn, tmp_path):
         "? Change a.txt? +1 −1\n│ @@ -1 +1 @@\n│ -old\n│ +new\n  1) Allow once\n"
         "  2) Always allow (the agent remembers it)\n  3) Deny (“3 because …” tells the agent why)\n"
     )
-    assert "Rules that would each cover it:" in answer(child, PROMPT, "7")
+    assert "Rules that would allow this:" in answer(child, PROMPT, "7")
     answer(child, PROMPT, "1")
     code, rest = ended(child)
     assert (code, (tmp_path / "a.txt").read_text()) == (0, "new")

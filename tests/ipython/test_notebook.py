@@ -6,12 +6,13 @@ import re
 from typing import Any
 
 import pytest
+from copilot_kernel.errors import SEE_ABOVE
 
 from ..jupyter.front_end import FrontEnd, Outcome
 from .conftest import StartKernel
 
 CATCHING = """
-from copilot_kernel.errors import SEE_ABOVE, CopilotError
+from copilot_kernel.errors import CopilotError
 try:
     %copilot demo: error -32603 No
 except CopilotError as error:
