@@ -75,9 +75,7 @@ def test_a_new_copilot_notebook_says_what_to_type(context: BrowserContext, lab: 
 
 
 @BOTH
-def test_a_prompt_wraps_and_is_markdown_as_long_as_it_is_one(
-    context: BrowserContext, lab: Lab, classic: bool
-) -> None:
+def test_a_prompt_wraps_and_is_markdown_as_long_as_it_is_one(context: BrowserContext, lab: Lab, classic: bool) -> None:
     cells = ("%%copilot\nNot **in** this file", "x = 1")
     notebook = Notebook.new(context, lab, f"prompts-{classic}.ipynb", *cells, kernel="python3", classic=classic)
     looks = f"looks => JSON.stringify(({LOOKS})()) === JSON.stringify(looks)"
@@ -92,5 +90,7 @@ def test_a_prompt_wraps_and_is_markdown_as_long_as_it_is_one(
     notebook.page.keyboard.type("%")
     notebook.page.wait_for_function(looks, arg=[MARKDOWN, PYTHON, PYTHON])
 
-    notebook = Notebook.new(context, lab, f"prompts-copilot-{classic}.ipynb", "What **is** it?", "%help", classic=classic)
+    notebook = Notebook.new(
+        context, lab, f"prompts-copilot-{classic}.ipynb", "What **is** it?", "%help", classic=classic
+    )
     notebook.page.wait_for_function(looks, arg=[MARKDOWN, ["text/x-markdown", True, False]])

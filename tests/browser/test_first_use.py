@@ -119,7 +119,8 @@ def test_a_missing_agent_is_a_card_and_no_second_error_and_the_demo_agent_is_a_c
 
 SCREEN = """() => {
   const buffer = window.jupyterapp?.shell.currentWidget?.content._term?.buffer.active;
-  return buffer && Array.from({length: buffer.length}, (_, row) => buffer.getLine(row).translateToString(true)).join('');
+  const line = (_, row) => buffer.getLine(row).translateToString(true);
+  return buffer && Array.from({length: buffer.length}, line).join('');
 }"""
 """What stands in the terminal in front."""
 CARD = """from copilot_kernel.errors import AgentNotFound

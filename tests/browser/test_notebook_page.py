@@ -291,9 +291,7 @@ def test_a_question_while_the_kernel_is_blocked_is_asked_on_the_page(
         driven.event("ask", key="3", title="This?", html="This?", answers=ANSWERS)
         page.get_by_role("button", name="Deny and say why…").click()
         page.get_by_role("button", name="Deny and send").click()
-        expect(page.locator(".copilot-ask").get_by_role("alert")).to_have_text(
-            f"⚠ {NO_REASON}"
-        )
+        expect(page.locator(".copilot-ask").get_by_role("alert")).to_have_text(f"⚠ {NO_REASON}")
         page.get_by_role("textbox", name="Tell the agent what to do instead").fill("No")
         for key in ("Alt+Enter", "Escape"):
             page.keyboard.press(key)

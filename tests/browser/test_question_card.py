@@ -121,6 +121,22 @@ def test_nothing_of_the_card_is_wider_than_the_page(context: BrowserContext, lab
     notebook.page.wait_for_function(f"output => ({wider})(output) === 0", arg=notebook.output(0).element_handle())
 
 
+BAR_AND_BUTTONS = """output => {
+  const bars = ['.copilot-asked', '.copilot-question'].map(name => output.querySelector(name));
+  const [above, below] = bars.map(bar => bar.getBoundingClientRect());
+  const buttons = [...output.querySelectorAll('button')].filter(button => button.offsetParent);
+  const heights = buttons.map(button => button.getBoundingClientRect().height);
+  const colours = bars.map(bar => getComputedStyle(bar).borderLeftColor);
+  return [new Set(colours).size, below.x - above.x, below.y - above.bottom, ...new Set(heights)];
+}"""
+"""How many colours its bar has, what shifts its lower part, and the heights of its buttons."""
+
+
+def test_a_card_has_one_bar_and_buttons_of_one_height(context: BrowserContext, lab: Lab) -> None:
+    notebook = card(context, lab, question(suggestion="Edit(a.py)"), "card-bar.ipynb")
+    assert notebook.output(0).evaluate(BAR_AND_BUTTONS) == [1, 0, 0, 30]
+
+
 # -- pressing --------------------------------------------------------------------------------------------------------
 
 

@@ -172,11 +172,17 @@ def test_permissions_are_the_mode_the_rules_with_their_origins_and_the_decisions
     settings = Settings(permission_mode="acceptEdits", allow=("Read",), origins=origins)
     made = (LedgerEntry(4, 1, "$ ls", "allowed", "rule", "Bash(ls)", "allowed by rule `Bash(ls)`"),)
     text = shown("%permissions", Situation(settings, Conversation(), decisions=made))
-    wanted = ("Mode Edit freely (acceptEdits)\nSet by environment", "allow Read /etc/a.json", "4 $ ls allowed rule Bash(ls)")
+    wanted = (
+        "Mode Edit freely (acceptEdits)\nSet by environment",
+        "allow Read /etc/a.json",
+        "4 $ ls allowed rule Bash(ls)",
+    )
     assert all(words in text for words in (*wanted, "acts without asking mark it", "The first 3 are no longer kept."))
     book = Rulebook.of(settings).adding("ask", "Edit(src/**)").in_mode("plan")
     text = shown("%permissions", Situation(settings, Conversation(), book=book))
-    assert all(words in text for words in ("Mode Plan only (plan)\nSet by this conv", "ask Edit(src/**) this conversation"))
+    assert all(
+        words in text for words in ("Mode Plan only (plan)\nSet by this conv", "ask Edit(src/**) this conversation")
+    )
 
 
 def test_a_rule_that_means_everything_is_warned_of() -> None:

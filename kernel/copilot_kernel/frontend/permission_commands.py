@@ -24,10 +24,10 @@ BYPASSING = (
 )
 MODES = {
     "default": "Ask first: you are asked before anything is changed or run, unless a rule allows it",
-    "acceptEdits": "Edit freely: files of the project may be changed, moved and deleted without asking; the rest is asked about",
-    "bypassPermissions": "Allow everything: you are not asked: everything is allowed except what an ask or deny rule matches",
+    "acceptEdits": "Edit freely: files of the project are changed, moved and deleted without asking; the rest asks",
+    "bypassPermissions": "Allow everything: all is allowed without asking, except what an ask or deny rule matches",
     "plan": "Plan only: every request to change or run something is denied",
-    "sandboxed": "In the sandbox: commands and edits of the agent in its sandbox need no question; the rest is as with acceptEdits",
+    "sandboxed": "Sandboxed: what the agent does in its sandbox needs no question; the rest is as with acceptEdits",
 }
 ACTIONS = {
     "mode": "change what is allowed without asking",

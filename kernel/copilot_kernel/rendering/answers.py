@@ -11,7 +11,16 @@ from dataclasses import dataclass
 
 from ..acp.messages import PermissionOption
 from ..permissions.question import Keep, Question
-from .permission_options import STANDING, WHY, agents_words, is_for_a_reason, label, rejection_to_explain, remark, remembered
+from .permission_options import (
+    STANDING,
+    WHY,
+    agents_words,
+    is_for_a_reason,
+    label,
+    rejection_to_explain,
+    remark,
+    remembered,
+)
 from .plain import visible_text
 from .question import allowed_by, folded_amount, is_alarming
 

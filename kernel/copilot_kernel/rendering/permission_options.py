@@ -53,7 +53,7 @@ def remark(option: PermissionOption) -> str:
 
 
 def label(option: PermissionOption, options: Sequence[PermissionOption]) -> str:
-    """What it is called among `options`: as its kind is, with the agent's words behind it where others are of that kind.
+    """What it is called among `options`: as its kind is, and the agent's words where others are of that kind.
 
     The agent's words never come first, since they may say the opposite.
     """
