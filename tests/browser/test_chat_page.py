@@ -389,7 +389,7 @@ def test_a_new_chat_and_back_by_the_list_of_recent_ones(chat: Chat) -> None:
     chat.send("Explain the plum project")
     chat.ready()
     chat.page.get_by_role("button", name="New chat").click()
-    expect(chat.page.get_by_role("heading", name="What shall we do?")).to_be_visible()
+    expect(chat.page.get_by_role("heading", name="What would you like to do?")).to_be_visible()
     chat.page.get_by_role("button", name="Recent").click()
     dialog = chat.page.get_by_role("dialog", name="Recent conversations")
     dialog.get_by_role("button", name=re.compile("plum")).click()

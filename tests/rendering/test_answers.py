@@ -50,6 +50,8 @@ def test_the_row_has_one_order_whatever_that_of_the_agent_is(options, labels, un
     question = asked(*options)
     rule = answers_to(question, "/project").rule
     assert (row(question), rule and [each.label for each in rule.choices]) == (labels, under_rule)
+    suggested = [each.label for each in answers_to(question).choices if each.is_suggested]
+    assert suggested == [label for label in labels if label == "Allow once"]
 
 
 def test_a_reason_goes_with_the_rejection_that_promises_it_which_details_name():

@@ -14,6 +14,7 @@ from ..permissions.question import Keep, Question
 from .permission_options import (
     STANDING,
     WHY,
+    WORDS,
     agents_words,
     is_for_a_reason,
     label,
@@ -34,9 +35,9 @@ _ORDER = ("allow_once", "reject_once")
 class Choice:
     """A button that answers with `option`, an index of the question's options.
 
-    `label` stands on it, `hint` completes its name for screen readers: what it answers. Only one `is_suggested` may be
-    highlighted. Clicks on one that `is_guarded` count only after a moment: whatever is not a no, since an unknown kind
-    may allow. What `is_remembered` by the agent stands back.
+    `label` stands on it, `hint` completes its name for screen readers: what it answers. At most one `is_suggested`, to be
+    highlighted: what allows once, unless there are several of that. Clicks on one that `is_guarded` count only after a
+    moment: whatever is not a no, since an unknown kind may allow. What `is_remembered` by the agent stands back.
     """
 
     option: int
@@ -125,7 +126,7 @@ def _choices(question: Question, about: str, *, is_calm: bool) -> Iterator[Choic
             option=number,
             label=f"{name} ({remarks})" if remarks else name,
             hint=f"{effect} · the agent calls it {words}" if words else effect,
-            is_suggested=allows and is_calm,
+            is_suggested=allows and is_calm and name == WORDS[option.kind],
             is_guarded=option.kind not in ("reject_once", "reject_always"),
             is_remembered=is_kept,
         )
