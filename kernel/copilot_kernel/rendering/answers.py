@@ -35,9 +35,9 @@ _ORDER = ("allow_once", "reject_once")
 class Choice:
     """A button that answers with `option`, an index of the question's options.
 
-    `label` stands on it, `hint` completes its name for screen readers: what it answers. At most one
-    `is_suggested`, to be highlighted: what allows once, unless there are several of that. Clicks on one that `is_guarded` count only after a
-    moment: whatever is not a no, since an unknown kind may allow. What `is_remembered` by the agent stands back.
+    `label` stands on it, `hint` completes its name for screen readers: what it answers. At most one `is_suggested`, and
+    is highlighted: what allows once, unless there are several of that. Clicks on one that `is_guarded` count only after
+    a moment: whatever is not a no, since an unknown kind may allow. What `is_remembered` by the agent stands back.
     """
 
     option: int
