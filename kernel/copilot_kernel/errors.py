@@ -30,6 +30,8 @@ FailureReason = Literal["sign-in", "key", "quota", "network", "context", "bug"]
 """`key` is the user's key for a model provider; `bug` is everything else."""
 
 
+SEE_ABOVE = "\x1b[1mFailed: see above\x1b[0m"
+"""In place of a traceback below a card that says why. Bold, by which the front-end extension knows and hides it."""
 REPORT_BUG = "This is a bug in Copilot Kernel. Please report it, with the lines above."
 """Ends a traceback of ours."""
 
@@ -163,7 +165,7 @@ class SessionInUse(UsageError):
     """The session is open elsewhere: in a notebook, in a chat, or at the HTTP API."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, "Continue there, or close it there and try again; or begin a new one here.")
+        super().__init__(message, "Close it there first, or start a new one here.")
 
 
 def trace(error: BaseException) -> str:

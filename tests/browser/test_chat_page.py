@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from copilot_kernel.rendering.answers import NO_REASON
 from copilot_kernel.rendering.markup import file_link
 from copilot_kernel.rendering.status import STARTING
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
@@ -148,19 +149,19 @@ def test_always_offers_a_rule_that_can_be_changed_and_last_what_the_agent_rememb
     rule = chat.log.get_by_role("textbox", name="Rule")
     expect(rule).to_be_focused()
     expect(rule).to_have_value("Bash(echo one)")
-    expect(chat.log.get_by_text("calls that it covers, in this conversation.")).to_be_visible()
+    expect(chat.log.get_by_text("this rule covers, in this conversation.")).to_be_visible()
     shown = answers.locator("visible=true")
-    expect(shown).to_have_text(["Save & allow", "Back", "Always allow (the agent remembers it)"])
-    expect(chat.log.get_by_text("anything it considers equivalent").locator("visible=true")).to_have_count(1)
+    expect(shown).to_have_text(["Always allow", "Back", "Always allow (the agent remembers it)"])
+    expect(chat.log.get_by_text("whatever it considers the same").locator("visible=true")).to_have_count(1)
     chat.button("Back").click()
     expect(chat.button("Always allow ▾")).to_be_focused()
     chat.button("Always allow ▾").click()
     rule.fill("Bash")
-    expect(chat.button("Save & allow")).to_be_enabled()
+    expect(chat.button("Always allow")).to_be_enabled()
     rule.press("Enter")
     expect(chat.log.get_by_role("alert").locator("visible=true")).to_contain_text("Save it again if you mean it.")
     rule.fill("Bash(echo *)")
-    chat.button("Save & allow").click()
+    chat.button("Always allow").click()
     chat.expect("allowed by you; rule Bash(echo *) added for this session")
     chat.ready()
     chat.send("demo: shell echo two")
@@ -374,10 +375,11 @@ def test_two_windows_show_one_conversation_and_either_may_stop_it(chat: Chat, co
 def test_a_no_can_say_why_and_the_agent_goes_on_with_that(chat: Chat) -> None:
     chat.send("demo: shell echo hi")
     chat.button("Deny and say why…").click()
-    chat.button("Send").click()
-    expect(chat.log.get_by_role("alert").locator("visible=true")).to_contain_text("Say why, or go back")
-    chat.log.get_by_role("textbox", name="Why").fill("demo: say another way")
-    chat.button("Send").click()
+    chat.button("Deny and send").click()
+    expect(chat.log.get_by_role("alert").locator("visible=true")).to_contain_text(NO_REASON)
+    chat.log.get_by_role("textbox", name="Tell the agent what to do instead").fill("demo: say another way")
+    for key in ("Escape", "Enter", "Alt+Enter", "Enter"):  # the second opens it again
+        chat.page.keyboard.press(key)
     chat.expect("another way")
     chat.ready()
     expect(chat.log.locator(".question")).to_have_count(0)
@@ -387,7 +389,7 @@ def test_a_new_chat_and_back_by_the_list_of_recent_ones(chat: Chat) -> None:
     chat.send("Explain the plum project")
     chat.ready()
     chat.page.get_by_role("button", name="New chat").click()
-    expect(chat.page.get_by_role("heading", name="What shall we do?")).to_be_visible()
+    expect(chat.page.get_by_role("heading", name="What would you like to do?")).to_be_visible()
     chat.page.get_by_role("button", name="Recent").click()
     dialog = chat.page.get_by_role("dialog", name="Recent conversations")
     dialog.get_by_role("button", name=re.compile("plum")).click()
@@ -462,7 +464,7 @@ def test_axe_finds_nothing_serious_in_either_theme(chromium: Browser, server: Se
     found = findings(chat.page, "body")
     for opener in ("Always allow ▾", "Deny and say why…"):
         chat.button(opener).first.click()
-    expect(chat.button("Save & allow").first).to_be_enabled()
+    expect(chat.button("Always allow").first).to_be_enabled()
     chat.log.locator("pre.copilot-code").hover()
     found += findings(chat.page, "body")
     context.close()

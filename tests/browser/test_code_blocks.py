@@ -12,6 +12,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 ANSWER = "say Try this:\\n\\n```python\\nx = 1\\ny = 2\\n```\\nDone."
 USERS_OWN = "from IPython.display import HTML\nHTML('<pre>mine</pre>')"
+LOOKS = """() => window.jupyterapp.shell.currentWidget.content.widgets.map(({ model, node }) => {
+  const { whiteSpace, fontFamily } = getComputedStyle(node.querySelector('.cm-content'));
+  return [model.mimeType, whiteSpace === 'break-spaces', !fontFamily.includes('mono')];
+})"""
+"""Of each cell how it is coloured, whether its lines wrap, and whether its font is proportional."""
+MARKDOWN, PYTHON = ["text/x-ipythongfm", True, True], ["text/x-ipython", False, False]
 HINT = """cell => getComputedStyle(cell.querySelector('.cm-line'), '::before').content"""
 
 
@@ -66,3 +72,25 @@ def test_a_new_copilot_notebook_says_what_to_type(context: BrowserContext, lab: 
 
     other = Notebook.new(context, lab, "other.ipynb", "", kernel="python3", classic=classic)
     assert other.cell(0).evaluate(HINT) == "none"
+
+
+@BOTH
+def test_a_prompt_wraps_and_is_markdown_as_long_as_it_is_one(context: BrowserContext, lab: Lab, classic: bool) -> None:
+    cells = ("%%copilot\nNot **in** this file", "x = 1")
+    notebook = Notebook.new(context, lab, f"prompts-{classic}.ipynb", *cells, kernel="python3", classic=classic)
+    looks = f"looks => JSON.stringify(({LOOKS})()) === JSON.stringify(looks)"
+    notebook.page.wait_for_function(looks, arg=[MARKDOWN, PYTHON])
+    notebook.command("notebook:insert-cell-below")
+    notebook.command("notebook:move-cell-down")
+    notebook.page.wait_for_function(looks, arg=[MARKDOWN, PYTHON, PYTHON])
+    notebook.cell(0).locator(".cm-content").click()
+    notebook.page.keyboard.press("Control+Home")
+    notebook.page.keyboard.press("Delete")
+    notebook.page.wait_for_function(looks, arg=[PYTHON] * 3)
+    notebook.page.keyboard.type("%")
+    notebook.page.wait_for_function(looks, arg=[MARKDOWN, PYTHON, PYTHON])
+
+    notebook = Notebook.new(
+        context, lab, f"prompts-copilot-{classic}.ipynb", "What **is** it?", "%help", classic=classic
+    )
+    notebook.page.wait_for_function(looks, arg=[MARKDOWN, ["text/x-markdown", True, False]])

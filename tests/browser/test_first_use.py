@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.locate import INSTALL
+from copilot_kernel.errors import SEE_ABOVE
 from playwright.sync_api import BrowserContext, expect
 
-from .lab import Lab, Notebook
+from .axe import findings
+from .lab import BOTH, Lab, Notebook
 
 pytestmark = pytest.mark.browser
 
@@ -95,18 +97,52 @@ def test_stop_cancels_the_turn_and_the_cells_behind_it(context: BrowserContext, 
     expect(notebook.output(2)).to_contain_text("Alive.")
 
 
-def test_a_missing_agent_is_a_card_and_no_traceback_and_the_demo_agent_can_be_tried_at_once(
-    context: BrowserContext, lab: Lab
+@BOTH
+def test_a_missing_agent_is_a_card_and_no_second_error_and_the_demo_agent_is_a_click_away(
+    context: BrowserContext, lab: Lab, classic: bool
 ) -> None:
-    lab.add_kernel("agentless", COPILOT_KERNEL_AGENT="no-such-agent --acp")
-    notebook = Notebook.new(
-        context, lab, "missing.ipynb", "Hello?", "%agent demo", "demo: say Here.", kernel="agentless"
-    )
+    lab.add_kernel(name := f"agentless-{classic:d}", COPILOT_KERNEL_AGENT="no-such-agent --acp")
+    path = lab.write("missing.ipynb", "demo: say Here.", kernel=name)
+    notebook = Notebook.open(context, lab, "missing.ipynb", classic=classic)
     notebook.run(0, wait=False)
     expect(notebook.output(0)).to_contain_text("no-such-agent")
-    expect(notebook.output(0)).not_to_contain_text("Traceback")
+    expect(notebook.output(0).get_by_text("Failed: see above")).to_be_hidden()
     notebook.wait_status("idle")
-    assert "%agent demo" in INSTALL
-    for index in (1, 2):
-        notebook.run(index)
-    expect(notebook.output(2)).to_contain_text("Here.")
+    notebook.save()
+    assert [each["traceback"] for each in outputs(path, 0) if each["output_type"] == "error"] == [[SEE_ABOVE]]
+    assert "Try the demo agent" not in path.read_text()
+    expect(notebook.button(0, "Open a terminal")).to_have_count(0)  # there is no command to type
+    notebook.button(0, "Try the demo agent").click()
+    expect(notebook.output(0)).to_contain_text("Here.")
+    notebook.wait_status("idle")
+
+
+SCREEN = """() => {
+  const buffer = window.jupyterapp?.shell.currentWidget?.content._term?.buffer.active;
+  const line = (_, row) => buffer.getLine(row).translateToString(true);
+  return buffer && Array.from({length: buffer.length}, line).join('');
+}"""
+"""What stands in the terminal in front."""
+CARD = """from copilot_kernel.errors import AgentNotFound
+from copilot_kernel.rendering.failure import render_failure
+display(render_failure(AgentNotFound("None", {hint!r})), raw=True)
+1 / 0"""
+
+
+@BOTH
+def test_a_command_of_a_card_is_typed_into_a_terminal_and_not_run(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    hints = (f"Install it:\n    touch {lab.root}/run\n    true", "In a cell:\n    %agent demo")
+    cells = (CARD.format(hint=hint) for hint in hints)
+    notebook = Notebook.new(context, lab, "typed.ipynb", *cells, kernel="python3", classic=classic)
+    notebook.run(0, 1)
+    expect(notebook.output(0)).to_contain_text("ZeroDivisionError")  # of the user's own, so it is shown
+    expect(notebook.button(1, "Open a terminal")).to_have_count(0)
+    assert findings(notebook.page, ".copilot-failure") == []
+    opening = context.expect_page() if classic else nullcontext()
+    with opening as opened:
+        notebook.button(0, "Open a terminal").click()
+    page = opened.value if opened else notebook.page
+    page.wait_for_function(f"() => ({SCREEN})()?.includes('touch {lab.root}/run')")
+    assert not (lab.root / "run").exists()

@@ -30,6 +30,7 @@ def test_from_the_list_of_files_to_an_answer_and_a_question_on_a_small_screen(
     allow = notebook.button(0, "Allow once")
     expect(allow).to_be_in_viewport()
     assert notebook.output(0).locator(".copilot-question").evaluate(FITS)
+    expect(notebook.output(0).locator(".jp-OutputArea-output").first).to_have_css("padding-left", "8px")
     assert not (lab.root / "seven.txt").exists()
     allow.click()
     expect(notebook.output(0)).to_contain_text("Done.")

@@ -15,7 +15,7 @@ from copilot_kernel.rendering.question import NO_BUTTONS, OPEN, render_question
 from msgspec.structs import replace
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
 
-from .lab import Lab, Notebook
+from .lab import BOTH, Lab, Notebook, exactly
 from .test_hostile import TOGETHER
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
@@ -121,6 +121,22 @@ def test_nothing_of_the_card_is_wider_than_the_page(context: BrowserContext, lab
     notebook.page.wait_for_function(f"output => ({wider})(output) === 0", arg=notebook.output(0).element_handle())
 
 
+BAR_AND_BUTTONS = """output => {
+  const bars = ['.copilot-asked', '.copilot-question'].map(name => output.querySelector(name));
+  const [above, below] = bars.map(bar => bar.getBoundingClientRect());
+  const buttons = [...output.querySelectorAll('button')].filter(button => button.offsetParent);
+  const heights = buttons.map(button => button.getBoundingClientRect().height);
+  const colours = bars.map(bar => getComputedStyle(bar).borderLeftColor);
+  return [new Set(colours).size, below.x - above.x, below.y - above.bottom, ...new Set(heights)];
+}"""
+"""How many colours its bar has, what shifts its lower part, and the heights of its buttons."""
+
+
+def test_a_card_has_one_bar_and_buttons_of_one_height(context: BrowserContext, lab: Lab) -> None:
+    notebook = card(context, lab, question(suggestion="Edit(a.py)"), "card-bar.ipynb")
+    assert notebook.output(0).evaluate(BAR_AND_BUTTONS) == [1, 0, 0, 30]
+
+
 # -- pressing --------------------------------------------------------------------------------------------------------
 
 
@@ -179,24 +195,31 @@ def test_the_next_question_in_the_same_place_is_not_answered_by_hasty_clicks(con
     expect(notebook.output(0)).to_contain_text("denied by you")
 
 
-def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> None:
-    notebook = Notebook.new(context, lab, "card-reason.ipynb", "demo: ask\nsay Over.")
+@BOTH
+def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab, classic: bool) -> None:
+    name = f"card-reason-{classic}.ipynb"
+    notebook = Notebook.new(context, lab, name, "demo: ask\nsay Over.", classic=classic)
     notebook.run(0, wait=False)
-    notebook.button(0, "Deny and say why…").press("Enter")
-    field = notebook.output(0).get_by_label("Why", exact=True)
+    opener = notebook.button(0, "Deny and say why…")
+    opener.press("Enter")
+    field = notebook.output(0).get_by_label("Tell the agent what to do instead", exact=True)
     expect(field).to_be_focused()
     expect(notebook.button(0, "Allow once")).to_be_hidden()
-    notebook.page.keyboard.type("Not today.")
-    notebook.page.keyboard.press("Tab")
-    expect(notebook.button(0, "Send")).to_be_focused()
+    notebook.page.keyboard.type("Not")
+    for key in ("Alt+Enter", "Escape"):
+        notebook.page.keyboard.press(key)
+    expect(opener).to_be_focused()
     notebook.page.keyboard.press("Enter")
-    expect(notebook.output(0)).to_contain_text("denied by you: “Not today.”")
+    expect(field).to_be_focused()
+    notebook.page.keyboard.type("today.")
+    notebook.page.keyboard.press("Shift+Enter")
+    expect(notebook.output(0)).to_contain_text(re.compile(r"denied by you: “Not\s+today\.”"))
 
 
 def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) -> None:
     call = ToolCall(1, 1, "x", "List", kind="execute", raw_input={"command": "ls -l"})
     notebook = card(context, lab, question(call, suggestion="Bash(ls -l)", folder="/project"), "card-rule.ipynb")
-    output, save = notebook.output(0), notebook.button(0, "Save & allow")
+    output, save = notebook.output(0), notebook.button(0, "Always allow")
     notebook.button(0, "Always allow ▾").click()
     field = output.get_by_label("Rule", exact=True)
     expect(field).to_be_focused()
@@ -210,7 +233,7 @@ def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) 
         save.click()
         expect(output.get_by_role("alert")).to_contain_text(words)
     field.fill("Bash(ls *)")
-    output.get_by_label("in my settings").check()
+    output.get_by_label("All conversations").check()
     save.dblclick()
     expect(output).to_contain_text("rule='Bash(ls *)', keep='settings'")
     expect(output).to_contain_text(re.compile("^(?!.*ANSWERED.*ANSWERED)", re.DOTALL))
@@ -295,7 +318,7 @@ def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: Br
     for name in TOGETHER:
         standing = notebook.answers(1, re.compile(rf"{name}\D"))
         standing.get_by_role("button", name="Always allow ▾").click()
-        save = standing.get_by_role("button", name="Save & allow")
+        save = standing.get_by_role("button").filter(has_text=exactly("Always allow"))
         expect(save).to_be_enabled()
         save.click()
         expect(standing.get_by_role("alert")).to_contain_text(name)

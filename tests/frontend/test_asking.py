@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_only_the_first_click_counts(models: Models) -> None:
     asked = await ask_ready(models, RecordingCell(), Place())
-    allow, reject = models.buttons("Allow once")[0], models.buttons("Reject")[0]
+    allow, reject = models.buttons("Allow once")[0], models.buttons("Deny")[0]
     for button in (reject, reject, allow):
         models.click(button)
     assert await asked.wait() == PermissionAnswer(REJECT, "you")
@@ -76,10 +76,10 @@ async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: 
     assert [(state["description"], state["button_style"], state["tooltip"]) for state in states] == [
         ("Later", "", "Later: Edit notes.txt"),
         (
-            "Reject⟨U+202E⟩⟨U+001B⟩[2K (this allows it, the agent remembers it)",
+            "Always allow (the agent remembers it)",
             "",
-            "Reject⟨U+202E⟩⟨U+001B⟩[2K (this allows it, the agent remembers it): The agent will also allow anything it "
-            "considers equivalent from now on; what counts is up to it.",
+            "Always allow (the agent remembers it): From now on, the agent allows whatever it considers the same, and "
+            "keeps this itself. · the agent calls it “Reject⟨U+202E⟩⟨U+001B⟩[2K”",
         ),
     ]
 
@@ -126,7 +126,7 @@ async def test_in_doubt_the_end_of_input_leaves_the_buttons(models: Models) -> N
 
 # -- a line of input ------------------------------------------------------------------------------------------------
 
-PROMPT = "1) Allow once  2) Always allow (the agent remembers it)  3) Reject (“3 because …” tells the agent why): "
+PROMPT = "1) Allow once  2) Always allow (the agent remembers it)  3) Deny (“3 because …” tells the agent why): "
 
 
 async def typed(*lines: str | None, asked: Question = QUESTION) -> tuple[PermissionAnswer, RecordingCell]:
@@ -137,7 +137,7 @@ async def typed(*lines: str | None, asked: Question = QUESTION) -> tuple[Permiss
 
 
 @pytest.mark.parametrize(
-    ("line", "option"), [("1", ALLOW), (" 2 ", ALWAYS), ("reject", REJECT), (" ALLOW  ONCE\n", ALLOW)]
+    ("line", "option"), [("1", ALLOW), (" 2 ", ALWAYS), ("deny", REJECT), (" ALLOW  ONCE\n", ALLOW)]
 )
 async def test_a_number_or_a_name_is_the_answer(line: str, option: PermissionOption) -> None:
     answer, cell = await typed(line)

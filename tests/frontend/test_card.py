@@ -40,7 +40,7 @@ async def test_an_answer_that_allows_does_not_count_at_once_but_a_no_does(
         models.click(models.buttons(name)[0])
     await asyncio.sleep(0)
     assert not asked.task.done()
-    models.click(models.buttons("Never (the agent remembers it)")[0])
+    models.click(models.buttons(f"Always deny ({REMEMBERED})")[0])
     assert (await asked.wait()).option == options[-1]
 
 
@@ -68,7 +68,7 @@ async def test_what_is_decided_about_one_question_guards_those_that_move_up(
     models.click(allow[1])
     await asyncio.sleep(0)
     assert not second.task.done()
-    models.click(models.buttons("Reject")[0])
+    models.click(models.buttons("Deny")[0])
     assert await second.wait() == PermissionAnswer(REJECT, "you")
 
 
@@ -85,7 +85,7 @@ async def test_what_changes_above_guards_less_and_less_often(models: Models, mon
     pauses = [later - earlier for earlier, later in pairwise(guarded)]
     assert 4 <= len(guarded) <= 5
     assert pauses == sorted(pauses)
-    models.click(models.buttons("Reject")[0])
+    models.click(models.buttons("Deny")[0])
     assert (await asked.wait()).option == REJECT
 
 
@@ -103,7 +103,7 @@ async def test_several_questions_are_numbered_until_one_is_left(models: Models) 
 
     first, _, place = await ask_two(models)
     assert numbers() == ["1 of 2", "2 of 2"]
-    models.click(models.buttons("Reject")[0])
+    models.click(models.buttons("Deny")[0])
     await first.wait()
     place.withdraw[0]()
     assert numbers() == []
@@ -125,7 +125,7 @@ async def test_a_rule_can_be_changed_and_saved_with_the_answer(models: Models, p
     models.choose(place)
     await asyncio.sleep(0)
     await models.released()
-    models.click(models.buttons("Save & allow")[0])
+    models.click(models.buttons("Always allow")[0])
     assert await asked.wait() == PermissionAnswer(ALLOW, "you", rule="Edit(*.txt)", keep=keep)
 
 
@@ -134,8 +134,8 @@ async def test_opening_the_rule_guards_what_saves_it(models: Models, monkeypatch
     guard(monkeypatch, 3600)
     models.click(models.buttons(BY_RULE)[0])
     await asyncio.sleep(0)
-    assert "Save & allow" in models.disabled()
-    models.click(models.buttons("Save & allow")[0])
+    assert "Always allow" in models.disabled()
+    models.click(models.buttons("Always allow")[0])
     await asyncio.sleep(0)
     assert not asked.task.done()
 
@@ -145,7 +145,7 @@ async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: 
     asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
     models.enter("Rule", rule)
     for _ in range(3):
-        models.click(models.buttons("Save & allow")[0])
+        models.click(models.buttons("Always allow")[0])
         await asyncio.sleep(0)
         assert words in models.complaint
     assert not asked.task.done()
@@ -157,11 +157,11 @@ async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: 
 async def test_a_rule_that_is_doubted_is_saved_when_it_is_sent_again(models: Models, rule: str, words: str) -> None:
     asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
     models.enter("Rule", rule)
-    models.click(models.buttons("Save & allow")[0])
+    models.click(models.buttons("Always allow")[0])
     await asyncio.sleep(0)
     assert words in models.complaint
     assert not asked.task.done()
-    models.click(models.buttons("Save & allow")[0])
+    models.click(models.buttons("Always allow")[0])
     assert (await asked.wait()).rule == rule
 
 
@@ -176,10 +176,10 @@ async def test_a_rule_is_offered_only_with_a_suggestion_and_an_answer_that_allow
 async def test_a_no_may_have_a_reason(models: Models) -> None:
     asked = await ask(RecordingCell(), Place())
     models.click(models.buttons(WITH_REASON)[0])
-    models.click(models.buttons("Send")[0])
+    models.click(models.buttons("Deny and send")[0])
     assert models.complaint == f"⚠ {NO_REASON}"
-    models.enter("Why", " Not this file.\nThe other. ")
-    models.click(models.buttons("Send")[0])
+    models.enter("Tell the agent what to do instead", " Not this file.\nThe other. ")
+    models.click(models.buttons("Deny and send")[0])
     assert await asked.wait() == PermissionAnswer(REJECT, "you", feedback="Not this file.\nThe other.")
 
 

@@ -172,11 +172,17 @@ def test_permissions_are_the_mode_the_rules_with_their_origins_and_the_decisions
     settings = Settings(permission_mode="acceptEdits", allow=("Read",), origins=origins)
     made = (LedgerEntry(4, 1, "$ ls", "allowed", "rule", "Bash(ls)", "allowed by rule `Bash(ls)`"),)
     text = shown("%permissions", Situation(settings, Conversation(), decisions=made))
-    wanted = ("Mode acceptEdits\nSet by environment", "allow Read /etc/a.json", "4 $ ls allowed rule Bash(ls)")
+    wanted = (
+        "Mode Edit freely (acceptEdits)\nSet by environment",
+        "allow Read /etc/a.json",
+        "4 $ ls allowed rule Bash(ls)",
+    )
     assert all(words in text for words in (*wanted, "acts without asking mark it", "The first 3 are no longer kept."))
     book = Rulebook.of(settings).adding("ask", "Edit(src/**)").in_mode("plan")
     text = shown("%permissions", Situation(settings, Conversation(), book=book))
-    assert all(words in text for words in ("Mode plan\nSet by this conv", "ask Edit(src/**) this conversation"))
+    assert all(
+        words in text for words in ("Mode Plan only (plan)\nSet by this conv", "ask Edit(src/**) this conversation")
+    )
 
 
 def test_a_rule_that_means_everything_is_warned_of() -> None:
@@ -210,13 +216,13 @@ def test_what_went_with_the_last_prompt_is_shown_with_its_size() -> None:
     blocks = (EmbeddedResource("notebook:variable/df", "x" * 1200), ImageBlock("aGkh", "image/png"), TextBlock("Hello"))
     lines = shown("%context", replace(NOW, sent=blocks)).splitlines()[-3:]
     assert lines == ["variable df 1,200 characters", "image/png 3 bytes", "Hello 5 characters"]
-    assert "Nothing but its text" in shown("%context", NOTHING)
+    assert "sent as typed" in shown("%context", NOTHING)
 
 
 def test_help_lists_the_commands_and_explains_one() -> None:
     listed = shown("%help")
     assert [name for name, spec in commands.TABLE.items() if spec.summary not in listed] == ["help"]
-    assert [topic for topic in commands.TOPICS if f"{topic}\n%" not in listed] == []
+    assert [topic for topic in commands.TOPICS if f"{topic} %" not in listed] == []
     assert "%permissions […] Show the permission mode" in listed
     assert "LINES is how many" in shown("%help %log")
 

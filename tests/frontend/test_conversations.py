@@ -204,7 +204,7 @@ def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(demo: Session) -> None
 
 def test_a_rule_that_means_everything_is_set_with_a_warning(demo: Session) -> None:
     text = demo.run("%permissions allow Bash(python *)", answer="1").text
-    assert "Careful: Bash(python *): `python` can run any program" in text
+    assert "⚠ Bash(python *): `python` can run any program" in text
     assert "Bash(python *)" in demo.run("%status").text
 
 

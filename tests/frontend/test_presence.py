@@ -83,7 +83,7 @@ async def test_a_page_that_is_loaded_while_another_has_time_gets_its_own(
     clock.now += answering.GRACE_SECONDS
     await models.probed(2)
     models.draw()
-    models.click(models.buttons("Reject")[0])
+    models.click(models.buttons("Deny")[0])
     assert await asked.wait() == PermissionAnswer(REJECT, "you")
 
 
@@ -128,7 +128,7 @@ async def test_without_another_page_a_question_waits_for_ever(models: Models) ->
     for _ in range(20):
         await asyncio.sleep(0)
     assert (asked.task.done(), models.probes()) == (False, [])
-    models.click(models.buttons("Reject")[0])
+    models.click(models.buttons("Deny")[0])
     assert await asked.wait() == PermissionAnswer(REJECT, "you")
 
 
@@ -153,4 +153,4 @@ async def test_the_next_page_is_told(models: Models, monkeypatch: pytest.MonkeyP
     again.session = "a page loaded later"
     for _ in range(2):
         kernel_session.report_notices(again)  # type: ignore[arg-type]
-    assert again.printed == NOTICE.format("Change this file? Edit notes.txt")
+    assert again.printed == f"⚠ {NOTICE.format('Change this file? Edit notes.txt')}"

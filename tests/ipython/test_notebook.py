@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from copilot_kernel.errors import SEE_ABOVE
 
 from ..jupyter.front_end import FrontEnd, Outcome
 from .conftest import StartKernel
@@ -153,7 +154,7 @@ def test_an_error_is_a_card_and_one_short_line_and_what_waits_is_aborted(noteboo
     notebook.click(notebook.button("Allow once"))
     outcome = notebook.finish(cell)
     assert (outcome.error[0], "No such luck" in outcome.error[1]) == ("AgentRefused", True)
-    assert outcome.reply["content"]["traceback"] == ["AgentRefused, see above"]
+    assert outcome.reply["content"]["traceback"] == [SEE_ABOVE]
     assert "No such luck" in outcome.text
     assert notebook.finish(queued).status == "aborted"
     batch = notebook.run("%copilot demo: error -32603 No such luck", live=False)

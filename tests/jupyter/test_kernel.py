@@ -17,6 +17,7 @@ import psutil
 import pytest
 from copilot_kernel import __version__
 from copilot_kernel.__main__ import main
+from copilot_kernel.errors import SEE_ABOVE
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
@@ -104,7 +105,7 @@ def test_an_error_is_a_card_that_says_it_once(front_end: FrontEnd) -> None:
     assert [set(card) for card in cards] == [{"text/plain", "text/html"}]
     assert outcome.reply["content"]["traceback"] == ["AgentRefused: No such luck"]
     errors = [m["content"] for m in outcome.outputs if m["msg_type"] == "error"]
-    assert [(e["evalue"], e["traceback"]) for e in errors] == [("No such luck", ["AgentRefused, see above"])]
+    assert [(e["evalue"], e["traceback"]) for e in errors] == [("No such luck", [SEE_ABOVE])]
 
 
 def test_an_agent_that_dies_ends_the_cell_and_the_next_one_starts_it_again(front_end: FrontEnd) -> None:

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { attachment, fixOf, freeName, isPrompt, promptAbout, undoOf } from '../../widgets/labextension/static/prompts.js';
+import { attachment, demoOf, fixOf, freeName, isPrompt, promptAbout, undoOf } from '../../widgets/labextension/static/prompts.js';
 
 const attached = (source, name) => {
   const { at, text } = attachment(source, name);
@@ -15,9 +15,11 @@ test('prompts name the cell', () => {
   assert.equal(fixOf('ab12', false), '%%copilot\nFix the error in @cell:ab12');
 });
 
-test('a turn is undone by a command', () => {
+test('a turn is undone, and the demo agent used, by a command', () => {
   assert.equal(undoOf('3-0a1f', 'copilot'), '%undo 3-0a1f');
   assert.equal(undoOf('3-0a1f', 'python'), '%copilot %undo 3-0a1f');
+  assert.equal(demoOf('copilot'), '%agent demo');
+  assert.equal(demoOf('python'), '%copilot %agent demo');
 });
 
 test('a prompt cell is one that the agent gets', () => {

@@ -179,7 +179,7 @@ def test_pure_filters_behind_a_pipe_need_no_rule(part: str) -> None:
         ("pytest -q /tmp/x", "`/tmp/x` leads out of the project."),
         ("pytest $X", "The command uses a variable or command substitution (`$`)."),
         ("pytest > .env", "`.env` may hold secrets, and no rule covers that."),
-        ("pytest > out", "No rule covers changing `out`."),
+        ("pytest > out", "No rule covers changes to out."),
         ("pytest .env", "`.env` may hold secrets; only a rule that spells it out allows `pytest` to use it."),
         ("pytest; rm x", "No rule covers `rm x`."),
     ],

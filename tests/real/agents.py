@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from copilot_kernel.rendering.permission_options import WORDS
+
 from ..limits import LIMIT
 from .model import prompt
 
@@ -38,7 +40,7 @@ class Agent:
     """One real agent; `tools` make the calls of its tools `shell`, `edit`, `create`, `read` and `plan`.
 
     `plan` makes a plan of two entries, of which the first has the given status: one of `PROGRESS`. `allow` and `reject`
-    are its words for the options that count once. `planning` is what it tells the model in mode `plan`, `mode` the
+    are our words for its options that count once. `planning` is what it tells the model in mode `plan`, `mode` the
     one that it begins in; `model` is another one of its models, and `option` one of its options with a value. `slash`
     is one of its own and what then stands in the cell. `listen` are the arguments before the number of a TCP port.
     `later` makes what it keeps look older.
@@ -49,9 +51,9 @@ class Agent:
     arguments: tuple[str, ...]
     configure: Callable[[Path, str], dict[str, str]]
     tools: Mapping[str, Callable[..., Tool]]
-    allow: str
-    reject: str
     scenes: tuple[str, ...]
+    allow: str = WORDS["allow_once"]
+    reject: str = WORDS["reject_once"]
     mode: str = "default"
     planning: str = "plan mode"
     model: str = ""
@@ -121,8 +123,6 @@ COPILOT = Agent(
         "read": lambda path: ("view", {"path": path}),
         "plan": lambda status: ("sql", _COPILOT_PLANS[status]),
     },
-    allow="Allow once",
-    reject="Deny",
     scenes=(*EVERY_SCENE, "image", "parallel", "cancel-shell", "signed-out", *COPILOTS),
     mode="agent",
     planning="Do NOT start implementing",
@@ -173,8 +173,6 @@ OPENCODE = Agent(
         "read": lambda path: ("read", {"filePath": path}),
         "plan": lambda status: ("todowrite", {"todos": _todos("content", status, priority="high")}),
     },
-    allow="Allow once",
-    reject="Reject",
     scenes=(*EVERY_SCENE, "cancel-shell"),
     mode="build",
     planning="Plan mode ACTIVE",
@@ -223,8 +221,6 @@ GEMINI = Agent(
         "read": lambda path: ("read_file", {"file_path": path}),
         "plan": lambda status: ("write_todos", {"todos": _todos("description", status)}),
     },
-    allow="Allow",
-    reject="Reject",
     scenes=EVERY_SCENE,
     planning="You are currently in Plan Mode",
     model="gemini-3.8-flash",

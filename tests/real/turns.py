@@ -6,6 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from copilot_kernel.acp.messages import PermissionOption
+from copilot_kernel.rendering.permission_options import label
+
 Json = dict[str, Any]
 TRANSCRIPTS = sorted((Path(__file__).parents[1] / "transcripts").glob("*.jsonl"))
 
@@ -69,5 +72,6 @@ def last_words(update: Json) -> str:
     return str(content[0]["content"]["text"]).strip() if content else str(update["title"])
 
 
-def _name(question: Json, option: str) -> str:
-    return str(next(each["name"] for each in question["options"] if each["optionId"] == option))
+def _name(question: Json, chosen: str) -> str:
+    options = [PermissionOption(each["optionId"], each["name"], each["kind"]) for each in question["options"]]
+    return label(next(option for option in options if option.id == chosen), options)

@@ -29,7 +29,11 @@ SAVED = re.compile(r"data:application/octet-stream;base64,[A-Za-z0-9+/]+=*")
 DATA = re.compile(r"data:(?:image/(?:png|jpeg|gif|webp|svg\+xml)|audio/[a-z0-9-]+);base64,[A-Za-z0-9+/]+=*")
 CLASSES = {
     *("mathjax_ignore tex2jax_ignore", "mathjax_ignore tex2jax_ignore copilot-asked", "copilot-asked-open"),
-    *("copilot-code", "copilot-deferred", "tocSkip"),
+    *("copilot-code", "copilot-command", "copilot-deferred", "tocSkip"),
+    *(
+        "mathjax_ignore tex2jax_ignore copilot-failure",
+        "mathjax_ignore tex2jax_ignore copilot-failure copilot-no-agent",
+    ),
 }
 MIX = re.compile(r"color-mix\(in srgb,currentcolor (\d+)%,rgb\((\d+),(\d+),(\d+)\)\)")
 _DECLARATION = rf"[a-z-]+:(?:[#\w.%, -]+|{MIX.pattern})"

@@ -8,7 +8,7 @@ import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.answers import answers_to
-from copilot_kernel.rendering.question import question_text
+from copilot_kernel.rendering.question import AGENTS_WORDS, question_text
 
 from .samples import call
 
@@ -35,17 +35,23 @@ def row(question: Question) -> list[str]:
     ((ALWAYS, ONCE, NO), ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"],
      ["Always allow (the agent remembers it)"]),
     ((NEVER, NO, ALWAYS, ONCE),
-     ["Allow once", "Deny", "Deny and say why…", "Always allow ▾", "Never (the agent remembers it)"],
+     ["Allow once", "Deny", "Deny and say why…", "Always allow ▾", "Always deny (the agent remembers it)"],
      ["Always allow (the agent remembers it)"]),
     ((ALWAYS, NO), ["Deny", "Deny and say why…", "Always allow (the agent remembers it)"], None),
     ((ONCE, TOLD), ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"], []),
     ((ONCE, TOLD, NO), ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"], []),
     ((PermissionOption("l", "Later", "postpone"), ONCE), ["Allow once", "Later", "Always allow ▾"], []),
+    ((PermissionOption("o", "Deny", "allow_once"), PermissionOption("n", "Yes", "reject_once")),
+     ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"], []),
+    ((PermissionOption("y", "Yes", "allow_once"), PermissionOption("m", "No, modify", "allow_once"), NO),
+     ["Allow once: Yes", "Allow once: No, modify", "Deny", "Deny and say why…", "Always allow ▾"], []),
 ])  # fmt: skip
 def test_the_row_has_one_order_whatever_that_of_the_agent_is(options, labels, under_rule):
     question = asked(*options)
     rule = answers_to(question, "/project").rule
     assert (row(question), rule and [each.label for each in rule.choices]) == (labels, under_rule)
+    suggested = [each.label for each in answers_to(question).choices if each.is_suggested]
+    assert suggested == [label for label in labels if label == "Allow once"]
 
 
 def test_a_reason_goes_with_the_rejection_that_promises_it_which_details_name():
@@ -54,15 +60,14 @@ def test_a_reason_goes_with_the_rejection_that_promises_it_which_details_name():
     assert found.reason is not None
     assert question.options[found.reason.option] == TOLD
     assert [question.options[each.option] for each in found.choices] == [ONCE, NO]
-    assert f"Deny and say why…:\n  The agent calls it “{TOLD.name}”." in question_text(question)
+    assert f"{AGENTS_WORDS}:\n  Deny and say why…: “{TOLD.name}”" in question_text(question)
 
 
-@pytest.mark.parametrize(("name", "hint"), [
-    ("Allow", "ls"), ("Yes", "allow once: ls"), ("Yes, proceed", "allow once: ls"), ("Yesterday", "ls"),
-])  # fmt: skip
-def test_a_mere_yes_says_to_screen_readers_what_it_does(name, hint):
-    question = asked(PermissionOption("o", name, "allow_once"), NO)
-    assert [each.hint for each in answers_to(question).choices] == [hint, "ls"]
+def test_what_the_agent_calls_an_answer_is_in_its_tooltip_and_in_the_details():
+    question = asked(PermissionOption("o", "Yes, proceed", "allow_once"), ALWAYS, TOLD)
+    words = ["“Yes, proceed”", f"“{TOLD.name}”"]
+    assert [each.hint for each in answers_to(question).choices] == [f"ls · the agent calls it {each}" for each in words]
+    assert f"{AGENTS_WORDS}:\n  Allow once: {words[0]}\n  Deny: {words[1]}" in question_text(question)
 
 
 def test_an_approval_says_how_much_it_is_about():

@@ -16,7 +16,7 @@ from copilot_kernel.errors import (
     UsageError,
 )
 from copilot_kernel.rendering.failure import render_failure
-from copilot_kernel.rendering.markup import escape, pre
+from copilot_kernel.rendering.markup import COMMAND, FAILURE, NO_AGENT, escape, pre
 from copilot_kernel.rendering.report import Wording
 
 from .allowed import problems, text_of
@@ -34,7 +34,7 @@ def test_a_sign_in_says_what_to_run():
         "  '/a b/copilot' login\nThen run this cell again.\nTechnical details:\nAuthentication required"
     )
     assert "Copilot CLI. Run copilot login in the terminal." in text_of(bundle["text/html"])
-    assert pre(escape("'/a b/copilot' login")) in bundle["text/html"]
+    assert pre(escape("'/a b/copilot' login"), kind=COMMAND) in bundle["text/html"]
     without = render_failure(AuthRequired("session/new", "", methods=(AuthMethod("x", ""),)))
     assert without["text/plain"] == "✗ Sign in to the agent first\nx.\nThen run this cell again."
     expired = AuthRequired("session/prompt", "Authentication required: expired")
@@ -73,9 +73,12 @@ def test_each_front_end_has_its_own_words_but_the_agent_keeps_its_own():
 
 
 def test_commands_in_a_hint_look_like_commands():
-    hint = "Install `a <b>`:\n    npm install it\n    it login\nOr use another."
+    hint = "Install `a <b>`:\n    npm install it\n    it login\nOr use another:\n    %agent demo"
     html = render_failure(AgentNotFound("No", hint))["text/html"]
-    assert "&lt;b&gt;</code>:</div>\n" + pre("npm install it\nit login") + "\n<div>Or use another.</div>" in html
+    shell = pre("npm install it\nit login", kind=COMMAND)
+    assert f"&lt;b&gt;</code>:</div>\n{shell}\n<div>Or use another:</div>\n{pre('%agent demo')}" in html
+    assert f"{FAILURE} {NO_AGENT}" in html
+    assert NO_AGENT not in render_failure(AgentExited("No", hint))["text/html"]
 
 
 def test_what_a_developer_asks_for_is_folded():

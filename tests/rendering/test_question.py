@@ -10,7 +10,6 @@ from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import GREEN
-from copilot_kernel.rendering.permission_options import remark
 from copilot_kernel.rendering.question import (
     OPEN,
     allowed_by,
@@ -303,8 +302,8 @@ def test_the_head_names_the_mcp_server_and_its_tool(fields, head):
 
 @pytest.mark.parametrize(("kind", "of_copilot", "words"), [
     ("execute", True, "From now on, Copilot allows exactly this command without asking."),
-    ("fetch", True, "The agent will also allow anything it considers equivalent"),
-    ("execute", False, "The agent will also allow anything it considers equivalent"),
+    ("fetch", True, "From now on, the agent allows whatever it considers the same"),
+    ("execute", False, "From now on, the agent allows whatever it considers the same"),
 ])  # fmt: skip
 def test_it_says_what_always_will_mean(kind, of_copilot, words):
     for shown in both(Question(1, call(title="t", kind=kind), OPTIONS, of_copilot=of_copilot)):
@@ -314,7 +313,7 @@ def test_it_says_what_always_will_mean(kind, of_copilot, words):
 
 def test_it_says_why_a_person_is_asked_and_what_would_have_allowed_it():
     question = Question(1, call(title="t"), (), why="No rule allows it.", rules=("Bash(ls)", "Bash"))
-    reasons = ["Why you are asked:", "  No rule allows it.", "Rules that would each cover it:", "  Bash(ls)", "  Bash"]
+    reasons = ["Why you are asked:", "  No rule allows it.", "Rules that would allow this:", "  Bash(ls)", "  Bash"]
     assert question_text(question).split("\n")[1:] == reasons
     assert all(words.strip(" :") in text_of(question_html(question)) for words in reasons)
 
@@ -430,31 +429,21 @@ def test_what_is_kept_says_that_it_was_not_answered():
 # -- options ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "kind", "words"), [
-    ("Allow once", "allow_once", ""),
-    ("Yes, and don't ask again for this", "allow_once", ""),
-    ("Deny", "allow_once", "this allows it"),
-    ("Cancel", "allow_always", "this allows it, the agent remembers it"),
-    ("Never", "reject_always", "the agent remembers it"),
-])  # fmt: skip
-def test_a_yes_that_is_named_like_a_no_says_so(name, kind, words):
-    assert remark(PermissionOption("1", name, kind)) == words
-
-
 @pytest.mark.parametrize(("line", "answer"), [
     ("2", PermissionAnswer(OPTIONS[1], "you")),
-    (" never ", PermissionAnswer(OPTIONS[3], "you")),
-    ("no because it is late", PermissionAnswer(OPTIONS[2], "you", feedback="it is late")),
-    ("yes because I say so", None),
+    (" always deny ", PermissionAnswer(OPTIONS[3], "you")),
+    ("deny because it is late", PermissionAnswer(OPTIONS[2], "you", feedback="it is late")),
+    ("allow once because I say so", None),
     ("maybe because it is late", None),
     ("maybe", None),
+    ("Yes", None),
 ])  # fmt: skip
 def test_a_typed_line_is_a_number_a_name_or_a_rejection_with_a_reason(line, answer):
     assert typed_answer(line, Question(1, call(), OPTIONS)) == answer
 
 
 def test_where_nothing_can_be_rejected_no_reason_is_offered():
-    assert line_prompt(Question(1, call(), OPTIONS[:1])) == "1) Yes: "
+    assert line_prompt(Question(1, call(), OPTIONS[:1])) == "1) Allow once: "
 
 
 def test_a_question_says_how_far_the_call_reaches():

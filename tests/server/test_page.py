@@ -25,7 +25,7 @@ async def test_the_page_names_its_place_and_loads_nothing_from_elsewhere(api: Ap
 async def test_the_page_tells_the_folder_that_the_agent_works_in(api: Api) -> None:
     page = (await api.ask("copilot/chat")).text
     assert "in the folder <b title" in page
-    assert ">&lt;b&gt;{mode}⟨U+202E⟩</b>. Permission mode default: " in page
+    assert ">&lt;b&gt;{mode}⟨U+202E⟩</b>. Ask first: " in page
 
 
 async def test_recent_conversations_are_those_that_can_be_gone_on_with(api: Api, client: Client) -> None:

@@ -126,11 +126,11 @@ async def test_an_error_comes_after_the_html_of_what_led_to_it(speaker: Speaker)
 
 
 async def test_titles_and_names_of_options_show_what_hides_in_them(speaker: Speaker) -> None:
-    asked = await speaker.ask("demo: options allow_once=Deny\u202e;reject_once=No\nask Shall\u200b I")
+    asked = await speaker.ask("demo: options allow_once=Deny\u202e;allow_once=Yes;reject_once=No\nask Shall\u200b I")
     speaker.answer(asked["call_id"], "yes")
     await speaker.done()
     titles = [each["title"] for each in (*speaker.events("tool_start"), asked)]
-    assert (titles, asked["options"][0]["name"]) == (["Shall⟨U+200B⟩ I"] * 2, "Deny⟨U+202E⟩")
+    assert (titles, asked["options"][0]["name"]) == (["Shall⟨U+200B⟩ I"] * 2, "Allow once: Deny⟨U+202E⟩")
 
 
 async def test_only_yes_and_y_approve(speaker: Speaker) -> None:
@@ -205,9 +205,9 @@ async def test_options_say_what_the_agent_remembers_and_what_their_names_hide(sp
     asked = await speaker.ask("demo: options allow_once=Deny;allow_always=Always;reject_once=No\nask")
     told = [(each["name"], each["remark"], bool(each["meaning"])) for each in asked["options"]]
     assert told == [
-        ("Deny", "this allows it", False),
-        ("Always", "the agent remembers it", True),
-        ("No", "", False),
+        ("Allow once", "", False),
+        ("Always allow", "the agent remembers it", True),
+        ("Deny", "", False),
     ]
 
 

@@ -22,14 +22,15 @@ OVER = "The kernel that asked this has stopped. The question can no longer be an
 """Shown in place of the buttons by front ends that mark widgets without a kernel."""
 
 STYLE = f"""<style>
-.{CLASS} {{ overflow: visible; border-left: 3px solid #9f7010 }}
+.{CLASS} {{ overflow: visible; color: var(--jp-content-font-color1);
+  border-left: 3px solid color-mix(in srgb, currentcolor 45%, #9f7010) }}
+.jp-OutputArea-child:has(+ .jp-OutputArea-child .{CLASS}) .{ASKED} {{ margin-bottom: 0 !important }}
 .{CLASS} > .widget-html .widget-html-content > div {{ border-left: none !important }}
 .{CLASS} .widget-html-content {{ font-size: 14px; line-height: 1.6; overflow-wrap: anywhere }}
 .{CLASS} .widget-html {{ height: auto; min-height: 0 }}
 .{CLASS} .jupyter-button {{ white-space: normal; height: auto; min-height: 30px; line-height: 1.4; padding: 4px 14px;
   text-align: left; overflow-wrap: anywhere }}
-.{CLASS} .jupyter-button.copilot-quiet {{ background: none; border: 1px solid #8886; font-size: 12px; min-height: 26px;
-  padding: 2px 10px }}
+.{CLASS} .jupyter-button.copilot-quiet {{ background: none }}
 .{CLASS} .jupyter-button.copilot-quiet:hover {{ background: #8882 }}
 .{CLASS} .jupyter-button:disabled {{ cursor: default }}
 @keyframes copilot-appear {{ from {{ pointer-events: none }} }}

@@ -17,7 +17,7 @@ from .agent import RunningAgent
 
 HINTS: Mapping[FailureReason, str] = {
     **ADVICE,
-    "sign-in": "Run `copilot login` in a terminal, with an account that may use Copilot, then run this cell again.",
+    "sign-in": "In a terminal, with an account that may use Copilot:\n    copilot login\nThen run this cell again.",
     "quota": f"{ADVICE['quota']} Your usage of Copilot: https://github.com/settings/copilot/features",
     "bug": "Choose another model, or report this to https://github.com/github/copilot-cli/issues",
 }

@@ -35,7 +35,7 @@ LOG_LINES = 100
 MAX_NAMED = 20
 """Attached files that are named."""
 
-_SERVERS = "The setting mcp_servers (COPILOT_KERNEL_MCP_SERVERS) names them."
+_NO_SERVERS = "No MCP servers. Add them with the setting COPILOT_KERNEL_MCP_SERVERS."
 
 Put = Callable[[Setting, Choice], Awaitable[None]]
 """Sets something at the agent."""
@@ -77,7 +77,7 @@ async def log(context: CommandContext, output: CommandOutput, rest: str) -> None
     if rest and not (rest.isascii() and rest.isdigit() and 0 < len(rest) < 7):
         raise UsageError(f'"{rest}" is not a number of lines.')
     lines = context.chat_runner.chat.log() if context.chat_runner.chat else []
-    output.display(render_lines("The last turn on the wire", lines[-int(rest or LOG_LINES) :]))
+    output.display(render_lines("Messages of the last turn", lines[-int(rest or LOG_LINES) :]))
 
 
 async def mcp(context: CommandContext, output: CommandOutput, rest: str) -> None:
@@ -85,7 +85,7 @@ async def mcp(context: CommandContext, output: CommandOutput, rest: str) -> None
     now = context.situation(output.live)
     servers, info = now.settings.passed_servers, now.info
     if not servers:
-        output.show(Report("MCP servers", note=f"None. {_SERVERS}"))
+        output.show(Report(note=_NO_SERVERS))
         return
     offered = select_servers(servers, info, located(now.settings)) if info else None
     rows = tuple((server.name, describe(server), _how(server, offered)) for server in servers)
@@ -171,7 +171,7 @@ async def context(context: CommandContext, output: CommandOutput, rest: str) -> 
     if rows:
         output.show(Report("With the last prompt", ("What", "Size"), rows))
     else:
-        output.show(Report("Nothing but its text went with the last prompt"))
+        output.show(Report(note="The last prompt was sent as typed, with nothing else."))
 
 
 def _size(block: Block) -> str:

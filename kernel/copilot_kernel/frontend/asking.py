@@ -229,7 +229,7 @@ class Card(AnswerWidgets[PermissionAnswer]):
         return TextEntry(
             opens=AnswerButton(reason.label, reason.hint, quiet=True),
             label=reason.field,
-            submit=AnswerButton(reason.submit, reason.submit_hint),
+            submit=AnswerButton(reason.submit, reason.submit_hint, "primary"),
             on_submit=send,
             hint=reason.note,
             lines=3,

@@ -6,7 +6,7 @@ A new command is a function in one of the `…_commands` modules, a row of `TABL
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -123,8 +123,8 @@ def slash_name(cell: str) -> str:
 
 def unknown(name: str) -> UsageError:
     """The error for a name that is not in `TABLE`: it names the one that was probably meant."""
-    near = get_close_matches(name.lower(), TABLE, n=1)
-    hint = f"Did you mean %{near[0]}?" if near else "%help lists the commands; a prompt must not begin with %."
+    near = [f"%{each}" for each in get_close_matches(name.lower(), TABLE, n=2)]
+    hint = f"Did you mean {' or '.join(near)}?" if near else "%help lists the commands; a prompt must not begin with %."
     return UsageError(f"No such command: %{name}", hint)
 
 
@@ -152,11 +152,13 @@ def _check(command: Command, is_late: bool, after: str) -> None:
         raise UsageError(f"%{name} is one line, and more follows it in this cell.", _ELSEWHERE)
 
 
-def overview(names: Collection[str], note: str) -> Iterator[Report]:
-    """The commands of these names by topic, and a note."""
+def overview(names: Collection[str], note: str) -> Report:
+    """The commands of these names by topic."""
+    rows = list[tuple[str, str, str]]()
     for topic, members in TOPICS.items():
-        yield Report(topic, rows=[(_brief(TABLE[name]), TABLE[name].summary) for name in members if name in names])
-    yield Report(note=note)
+        shown = [TABLE[name] for name in members if name in names]
+        rows += [("" if number else topic, _brief(spec), spec.summary) for number, spec in enumerate(shown)]
+    return Report(rows=rows, note=note, typed=1)
 
 
 def _brief(spec: CommandSpec) -> str:
@@ -170,8 +172,7 @@ async def _help(context: CommandContext, output: CommandOutput, rest: str) -> No
             "%help COMMAND explains one. Any other text is a prompt to the agent; "
             "/NAME runs the agent's own command if it has one with that name."
         )
-        for report in overview(TABLE, note):
-            output.show(report)
+        output.show(overview(TABLE, note))
     elif name in TABLE:
         spec = TABLE[name]
         output.show(Report(spec.usage, note=f"{spec.summary} {spec.details}".rstrip()))

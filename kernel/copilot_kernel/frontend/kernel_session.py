@@ -255,14 +255,16 @@ class KernelSession(ChatRunner):
         return undo.key(number)
 
     def report_notices(self, cell: Cell) -> None:
-        """Report each once, on the cell's stderr."""
+        """Report each once, as a warning in the cell."""
+        from ..rendering.report import Report, render_report
+
         lost = [title for session, title in self._unseen if session != cell.session]
         self._unseen = [each for each in self._unseen if each[0] == cell.session]
         notices, self.notices = [*self.notices, *map(NOTICE.format, lost)], []
         if cell.live:
             notices, self._warnings = [*notices, *self._warnings], []
         for notice in notices:
-            cell.stream(notice, "stderr")
+            cell.display(render_report(Report(note=notice.rstrip(), warns=True)))
 
     async def _check_exposure(self) -> None:
         """Not in a batch run: its outputs must not depend on the machine."""

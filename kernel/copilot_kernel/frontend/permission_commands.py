@@ -23,11 +23,11 @@ BYPASSING = (
     "%permissions mode default ends this."
 )
 MODES = {
-    "default": "you are asked before anything is changed or run, unless a rule allows it",
-    "acceptEdits": "files of the project may be changed, moved and deleted without asking; the rest is asked about",
-    "bypassPermissions": "you are not asked: everything is allowed except what an ask or deny rule matches",
-    "plan": "nothing is done and you are not asked: every request of the agent is rejected",
-    "sandboxed": "commands and edits of the agent in its sandbox need no question; the rest is as with acceptEdits",
+    "default": "Ask first: you are asked before anything is changed or run, unless a rule allows it",
+    "acceptEdits": "Edit freely: files of the project are changed, moved and deleted without asking; the rest asks",
+    "bypassPermissions": "Allow everything: all is allowed without asking, except what an ask or deny rule matches",
+    "plan": "Plan only: every request to change or run something is denied",
+    "sandboxed": "Sandboxed: what the agent does in its sandbox needs no question; the rest is as with acceptEdits",
 }
 ACTIONS = {
     "mode": "change what is allowed without asking",
@@ -46,7 +46,7 @@ RULES = {
     "mcp__": "a tool of an MCP server, such as mcp__server__tool",
 }
 
-_ON_UNASKED = {"badge": "mark it", "cancel": "mark it, and cancel the turn"}
+_ON_UNASKED = {"badge": "mark it in the answer", "cancel": "mark it in the answer, and cancel the turn"}
 _CHANGE = "%permissions allow|ask|deny RULE adds one for this conversation, %permissions remove RULE takes it back."
 
 
@@ -122,7 +122,7 @@ async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed
     warning = check(rule) if kind == "allow" else ""
     show_done(output, await context.do(lambda chat: chat.policy.add_rule(kind, rule, to_settings=typed.endswith(SAVE))))
     if warning:
-        output.stream(f"Careful: {rule}: {warning}\n", "stderr")
+        output.show(Report(note=f"{rule}: {warning}", warns=True))
 
 
 async def _remove(context: CommandContext, output: CommandOutput, rule: str) -> None:
@@ -148,14 +148,15 @@ def _require(rule: str, action: str) -> None:
 
 def _mode_report(now: Situation) -> Report:
     book = now.in_force
+    name, _, meaning = MODES.get(book.mode, "").partition(": ")
+    origin = () if book.mode_origin == "default" else (("Set by", book.mode_origin),)
     rows = (
-        ("Mode", book.mode),
-        ("Set by", book.mode_origin),
+        ("Mode", f"{name} ({book.mode})"),
+        *origin,
         ("If the agent acts without asking", _ON_UNASKED.get(now.settings.on_unasked, now.settings.on_unasked)),
     )
     if book.mode == "bypassPermissions":
         return Report("Permissions", rows=rows, note=BYPASSING, alarms=True)
-    meaning = MODES.get(book.mode, "")
     note = f"{meaning[:1].upper()}{meaning[1:]}. %permissions mode NAME changes it for this conversation."
     return Report("Permissions", rows=rows, note=note)
 

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..acp.apart import keep_apart
-from ..errors import REPORT_BUG, CopilotError, UsageError
+from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError, UsageError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..frontend.kernel_session import KernelSession
@@ -239,7 +239,6 @@ def shorten_traceback(error: CopilotError, cell: Cell) -> None:
     """Let IPython show one line of `error`; it says why where the card may not be seen: in a batch run, or captured."""
     from .cell import NotebookCell
 
-    name = type(error).__name__
     is_seen = isinstance(cell, NotebookCell) and cell.live
-    line = f"{name}, see above" if is_seen else f"{name}: {visible_line(error.title)}"
+    line = SEE_ABOVE if is_seen else f"{type(error).__name__}: {visible_line(error.title)}"
     error._render_traceback_ = lambda: [line]  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from traitlets import Float, Unicode
 
 from .. import __version__
 from ..config import AGENT, LANGUAGE, is_in_own_kernelspec, notebook_at_start
-from ..errors import REPORT_BUG, CopilotError
+from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import CLOSE_LIMIT
 from ..frontend.kernel_session import KernelSession
@@ -132,7 +132,7 @@ class CopilotKernel(ConcurrentKernel):
         except CopilotError as error:
             name, title = type(error).__name__, visible_line(error.title)
             full = [f"{name}: {title}"]
-            cell.error(name, title, [f"{name}, see above"] if cell.live else full)  # the card says the cause
+            cell.error(name, title, [SEE_ABOVE] if cell.live else full)  # the card says the cause
             return self._error(name, title, full)
         return self._cancelled(cell) if turn and turn.stop_reason == "cancelled" else self._ok()
 

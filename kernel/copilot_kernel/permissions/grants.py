@@ -159,11 +159,12 @@ def _protected(path: ResolvedPath, request: PolicyRequest, *, changes: bool) -> 
     return f"`{path.text}` {why}, and no rule covers that." if why else None
 
 
-_VERBS = {"read": "reading", "search": "searching", "edit": "changing", "delete": "deleting", "move": "moving"}
+_ACTS = {"read": "reading", "search": "searching", "edit": "changes to", "delete": "deleting", "move": "moving"}
 
 
 def _no_rule(request: PolicyRequest, path: ResolvedPath, kind: str) -> str:
-    is_linked = path.real and request.context.inner(path.written) is not None
-    link = f", which leads to `{path.real}`" if is_linked and not _is_inside(request, path, "read") else ""
+    inner = request.context.inner(path.written)
+    is_linked = path.real and inner is not None
+    link = f", which leads to {path.real}" if is_linked and not _is_inside(request, path, "read") else ""
     outside = "" if _is_inside(request, path, "read") else ", outside the project"
-    return f"No rule covers {_VERBS[kind]} `{path.text}`{link}{outside}."
+    return f"No rule covers {_ACTS[kind]} {'/'.join(inner or ()) or path.text}{link}{outside}."

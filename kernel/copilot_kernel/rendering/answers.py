@@ -6,31 +6,38 @@ remembers is last, under a rule of the user's own where there is one. Texts are 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..acp.messages import PermissionOption
 from ..permissions.question import Keep, Question
-from .permission_options import STANDING, WHY, button_name, rejection_to_explain, remark, remembered
+from .permission_options import (
+    STANDING,
+    WHY,
+    WORDS,
+    agents_words,
+    is_for_a_reason,
+    label,
+    rejection_to_explain,
+    remark,
+    remembered,
+)
 from .plain import visible_text
 from .question import allowed_by, folded_amount, is_alarming
 
-NO_REASON = "Say why, or go back and deny without a reason."
+NO_REASON = "Say what to do instead, or go back and deny without a reason."
 ALWAYS = "Always allow ▾"
 EMPTY_RULE = "Write a rule, or go back."
-_VERBS = {"allow_once": "allow once", "reject_once": "deny"}
-_ORDER = tuple(_VERBS)
-_YES_NO = re.compile(r"(?:yes|no|ok(?:ay)?)\b", re.IGNORECASE)
+_ORDER = ("allow_once", "reject_once")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A button that answers with `option`, an index of the question's options.
 
-    `label` stands on it, `hint` completes its name for screen readers: what it answers. Only one `is_suggested` may be
-    highlighted. Clicks on one that `is_guarded` count only after a moment: whatever is not a no, since an unknown kind
-    may allow. What `is_remembered` by the agent stands back.
+    `label` stands on it, `hint` completes its name for screen readers: what it answers. At most one `is_suggested`, and
+    is highlighted: what allows once, unless there are several of that. Clicks on one that `is_guarded` count only after
+    a moment: whatever is not a no, since an unknown kind may allow. What `is_remembered` by the agent stands back.
     """
 
     option: int
@@ -49,7 +56,7 @@ class Place:
     label: str
 
 
-PLACES = (Place("session", "for this notebook's session"), Place("settings", "in my settings"))
+PLACES = (Place("session", "This conversation only"), Place("settings", "All conversations"))
 """For notebooks."""
 
 
@@ -109,17 +116,17 @@ def _choices(question: Question, about: str, *, is_calm: bool) -> Iterator[Choic
     options, amount = question.options, folded_amount(question)
     for number in sorted(range(len(options)), key=lambda number: _rank(options[number])):
         option = options[number]
-        name = button_name(option, options)
-        if not name:
+        if is_for_a_reason(option, options):
             continue
         allows, is_kept = option.kind == "allow_once", option.kind in STANDING
+        name, words = label(option, options), agents_words(option, options)
         remarks = ", ".join(filter(None, (remark(option), amount if allows else "")))
-        verb = _VERBS.get(option.kind) if _YES_NO.match(name) else None
+        effect = remembered(question, option) if is_kept else about
         yield Choice(
             option=number,
             label=f"{name} ({remarks})" if remarks else name,
-            hint=remembered(question, option) if is_kept else f"{verb}: {about}" if verb else about,
-            is_suggested=allows and is_calm,
+            hint=f"{effect} · the agent calls it {words}" if words else effect,
+            is_suggested=allows and is_calm and name == WORDS[option.kind],
             is_guarded=option.kind not in ("reject_once", "reject_always"),
             is_remembered=is_kept,
         )
@@ -135,11 +142,11 @@ def _reason(reject: int, about: str) -> TextAnswer:
         option=reject,
         label=WHY,
         hint=about,
-        field="Why",
+        field="Tell the agent what to do instead",
         value="",
-        note="The agent gets this as your next message.",
-        submit="Send",
-        submit_hint=f"denies this and tells the agent why: {about}",
+        note="Sent as your next message.",
+        submit="Deny and send",
+        submit_hint=about,
         if_empty=NO_REASON,
     )
 
@@ -156,8 +163,8 @@ def _rule(question: Question, about: str, kept: tuple[Choice, ...], places: tupl
         hint=f"by a rule that you can change first: {suggested}",
         field="Rule",
         value=suggested,
-        note=f"You will not be asked about calls that it covers{holds}.",
-        submit="Save & allow",
+        note=f"The agent won't ask again for anything that this rule covers{holds}.",
+        submit="Always allow",
         submit_hint=about,
         if_empty=EMPTY_RULE,
         places=places,

@@ -7,8 +7,24 @@ from itertools import groupby
 from textwrap import dedent
 
 from ..acp.messages import AuthMethod
-from ..errors import AgentRefused, AuthRequired, CopilotError, ModelFailed
-from .markup import RED, Bundle, bundle, card, code, escape, fold, lines, muted, pre, row, span
+from ..errors import AgentNotFound, AgentRefused, AuthRequired, CopilotError, ModelFailed
+from .markup import (
+    COMMAND,
+    FAILURE,
+    NO_AGENT,
+    RED,
+    Bundle,
+    bundle,
+    card,
+    code,
+    escape,
+    fold,
+    lines,
+    muted,
+    pre,
+    row,
+    span,
+)
 from .output import ansi_text, shortened
 from .plain import one_line, prose
 from .raw import as_json
@@ -32,11 +48,12 @@ def render_failure(error: CopilotError, wording: Wording = CELL) -> Bundle:
     ))  # fmt: skip
     folded = f"{_DETAILS}:\n{prose(details)}" if details else ""
     text = (f"✗ {prose(error.title)}", prose(hint), *map(_sign_in_text, methods), again, folded)
-    return bundle(card(html, RED), lines(text))
+    name = f"{FAILURE} {NO_AGENT}" if isinstance(error, AgentNotFound) else FAILURE
+    return bundle(card(html, RED, name), lines(text))
 
 
 def _sign_in_html(method: AuthMethod) -> str:
-    command = pre(escape(shlex.join(method.command))) if method.command else ""
+    command = pre(escape(shlex.join(method.command)), kind=COMMAND) if method.command else ""
     return row(_with_code(_sign_in_words(method))) + command
 
 
@@ -50,11 +67,12 @@ def _sign_in_words(method: AuthMethod) -> str:
 
 
 def _hint_html(hint: str) -> str:
-    """Line by line; indented lines are commands, as a block that is easy to copy."""
+    """Line by line; indented lines are commands, as a block that is easy to copy; `%` begins one for a cell."""
     parts = []
     for is_command, part in groupby(hint.splitlines(), key=lambda line: line.startswith(" ")):
         if is_command:
-            parts.append(pre(escape(dedent("\n".join(part)))))
+            commands = dedent("\n".join(part))
+            parts.append(pre(escape(commands), kind="" if commands.startswith("%") else COMMAND))
         else:
             parts.append("".join(f"<div>{_with_code(line)}</div>" for line in part))
     return lines(parts)

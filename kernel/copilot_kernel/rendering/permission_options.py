@@ -1,4 +1,4 @@
-"""The options of a permission request: what the agent remembers of an answer, and which rule would allow it."""
+"""The options of a permission request: what they are called, what the agent remembers, which rule would allow it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ from collections.abc import Iterable, Sequence
 from ..acp.messages import PermissionOption
 from ..permissions import policy
 from ..permissions.question import Question
-from .plain import visible_line, visible_text
+from .plain import visible_line
 
-DENY, WHY = "Deny", "Deny and say why…"
+WORDS = {
+    "allow_once": "Allow once",
+    "allow_always": "Always allow",
+    "reject_once": "Deny",
+    "reject_always": "Always deny",
+}
+"""What an option of each kind is called, whatever the agent calls it."""
+WHY = "Deny and say why…"
 REMEMBERED = "the agent remembers it"
 STANDING = {"allow_always": "allow", "reject_always": "reject"}
 """Kinds of options that the agent remembers, and what it then does."""
@@ -24,12 +31,7 @@ _COPILOT_REMEMBERS = {
     "move": "every edit",
     "other": "every use of this tool",
 }
-_NO = re.compile(
-    r"\b(?:no|not|don['’]?t|never|den(?:y|ied)|reject(?:ed)?|refuse|cancel|stop|abort|decline|block|disallow|forbid)\b",
-    re.IGNORECASE,
-)
 _TELL = re.compile(r"\btell\b", re.IGNORECASE)
-_ASK_NO_MORE = re.compile(r"\b(?:don['’]?t|do not|never) ask\b", re.IGNORECASE)
 
 
 def remembered(question: Question, option: PermissionOption) -> str:
@@ -37,7 +39,7 @@ def remembered(question: Question, option: PermissionOption) -> str:
     verb = STANDING[option.kind]
     if question.of_copilot and question.call.kind in _COPILOT_REMEMBERS:
         return f"From now on, Copilot {verb}s {_COPILOT_REMEMBERS[question.call.kind]} without asking."
-    return f"The agent will also {verb} anything it considers equivalent from now on; what counts is up to it."
+    return f"From now on, the agent {verb}s whatever it considers the same, and keeps this itself."
 
 
 def settings_for(rules: Iterable[str]) -> list[str]:
@@ -46,25 +48,42 @@ def settings_for(rules: Iterable[str]) -> list[str]:
 
 
 def remark(option: PermissionOption) -> str:
-    """What stands beside an option's name, which the agent chose: that it is remembered, or allows despite its name."""
-    is_no = bool(_NO.search(_ASK_NO_MORE.sub("", visible_text(option.name))))
-    belied = "this allows it" if option.kind in ("allow_once", "allow_always") and is_no else ""
-    return ", ".join(filter(None, (belied, REMEMBERED if option.kind in STANDING else "")))
+    """What stands behind its label."""
+    return REMEMBERED if option.kind in STANDING else ""
 
 
-def option_name(option: PermissionOption) -> str:
+def label(option: PermissionOption, options: Sequence[PermissionOption]) -> str:
+    """What it is called among `options`: as its kind is, and the agent's words where others are of that kind.
+
+    The agent's words never come first, since they may say the opposite.
+    """
+    words, called = WORDS.get(option.kind), _called(option)
+    if words is None:
+        return called
+    return words if _alike(option, options) == [option] else f"{words}: {called}"
+
+
+def agents_words(option: PermissionOption, options: Sequence[PermissionOption]) -> str:
+    """What the agent calls it, quoted, if its button does not say that."""
+    called = _called(option)
+    is_said = label(option, options).endswith(called) and not is_for_a_reason(option, options)
+    return "" if is_said else f"“{called}”"
+
+
+def is_for_a_reason(option: PermissionOption, options: Sequence[PermissionOption]) -> bool:
+    """It promises to tell the agent something, beside a rejection that does not: *Deny and say why…* stands for it."""
+    return option not in _alike(option, options)
+
+
+def _alike(option: PermissionOption, options: Sequence[PermissionOption]) -> list[PermissionOption]:
+    """Those of its kind between which the user chooses."""
+    alike = [each for each in options if each.kind == option.kind]
+    return [each for each in alike if not _promises_to_tell(each)] or alike
+
+
+def _called(option: PermissionOption) -> str:
     """The agent's name of it, on one line."""
     return visible_line(option.name) or option.kind
-
-
-def button_name(option: PermissionOption, options: Sequence[PermissionOption]) -> str:
-    """What its button is called: as the agent calls it, but for a rejection that promises to tell the agent something.
-
-    That one is our own *Deny and say why…*; without a reason it is a plain no. Empty: another option is that.
-    """
-    if not _promises_to_tell(option):
-        return option_name(option)
-    return DENY if [each for each in options if each.kind == "reject_once"] == [option] else ""
 
 
 def rejection_to_explain(options: Sequence[PermissionOption]) -> int | None:

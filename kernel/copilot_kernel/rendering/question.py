@@ -35,7 +35,7 @@ from .markup import (
     span,
     without_buttons,
 )
-from .permission_options import STANDING, WHY, button_name, option_name, remembered
+from .permission_options import STANDING, WHY, agents_words, is_for_a_reason, label, remembered
 from .plain import hidden_warning, split_lines, visible_line, visible_text
 from .subject import SUBFOLDER, LocatedPath, Subject, remarks_on, subject
 from .tool_call import languages_of
@@ -56,6 +56,7 @@ _HEADS = {
     "switch_mode": "Let the agent switch its mode?",
     "other": "Use this tool?",
 }
+AGENTS_WORDS = "The agent's words"
 _VERBS = {"new file": "Create", "deleted": "Delete"}
 _FOLDED_REST = ("Also called", "The agent says", "Terminal output", "Input")
 """Of what stands beside a command or a change."""
@@ -304,13 +305,18 @@ def _reasons(question: Question) -> Iterator[tuple[str, str]]:
     if question.why:
         yield "Why you are asked", question.why
     if question.rules:
-        name = "Rule that would cover it" if len(question.rules) == 1 else "Rules that would each cover it"
+        name = "Rule that would allow this" if len(question.rules) == 1 else "Rules that would allow this"
         yield name, "\n".join(question.rules)
-    for option in question.options:
+    options = question.options
+    for option in options:
         if option.kind in STANDING:
-            yield f"“{option_name(option)}”", remembered(question, option)
-        elif button_name(option, question.options) != option_name(option):
-            yield WHY, f"The agent calls it “{option_name(option)}”."
+            yield label(option, options), remembered(question, option)
+    if named := [
+        f"{WHY if is_for_a_reason(option, options) else label(option, options)}: {words}"
+        for option in options
+        if (words := agents_words(option, options))
+    ]:
+        yield AGENTS_WORDS, "\n".join(named)
 
 
 def _fact(name: str, values: Iterable[LocatedPath], font: str = "") -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .markup import AMBER, BLUE, GREY, LINE, RED, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
+from .markup import AMBER, BLUE, FONT, GREY, LINE, RED, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
 from .output import SHORT, shortened
 from .plain import one_line, prose, visible_line
 
@@ -41,7 +41,8 @@ CELL = Wording()
 class Report:
     """What a command shows: a title, a table and a note after it; what is empty is left out, whole columns too.
 
-    `warns`: the note is a warning; `alarms`: it is about a danger that lasts.
+    `warns`: the note is a warning; `alarms`: it is about a danger that lasts. `typed` is the number of the column that
+    has what is typed.
     """
 
     title: str = ""
@@ -50,6 +51,7 @@ class Report:
     note: str = ""
     warns: bool = False
     alarms: bool = False
+    typed: int | None = None
 
 
 def render_report(report: Report, wording: Wording = CELL) -> Bundle:
@@ -62,7 +64,7 @@ def render_report(report: Report, wording: Wording = CELL) -> Bundle:
     remark = span(f"⚠ {note}", f"color:{colour}") if colour else muted(note)
     html = lines((
         row(span(title, "font-weight:bold")) if title else "",
-        _table(shown, headed) if shown else "",
+        _table(shown, headed, report.typed) if shown else "",
         row(remark) if note else "",
     ))  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
@@ -92,11 +94,12 @@ def _columns(table: Sequence[Sequence[str]], headed: bool, wording: Wording) -> 
     return [list(each) for each in zip(*(column for column in columns if any(column[headed:])), strict=True)]
 
 
-def _table(shown: Sequence[Sequence[str]], headed: bool) -> str:
+def _table(shown: Sequence[Sequence[str]], headed: bool, typed: int | None) -> str:
     head = ""
     if headed:
         names = "".join(f'<th style="{_CELL};color:{GREY}">{escape(cell)}</th>' for cell in shown[0])
         head, shown = f"<thead><tr>{names}</tr></thead>", shown[1:]
-    rows = ("".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in each) for each in shown)
+    styles = [f"{_CELL};{FONT}" if number == typed else _CELL for number in range(len(shown[0]))]
+    rows = ("".join(map('<td style="{}">{}</td>'.format, styles, map(escape, each))) for each in shown)
     body = "".join(f"<tr>{each}</tr>" for each in rows)
     return f'<table style="margin:2px 0">{head}<tbody>{body}</tbody></table>'

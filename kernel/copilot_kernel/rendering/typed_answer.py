@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
-from .permission_options import option_name, remark
+from .permission_options import label, remark
 from .plain import clean, unbroken
 
 _BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
 
 
 def option_labels(question: Question) -> list[str]:
-    """The options' names, each on one line, with what must be said beside them."""
+    """What the options are called, with what must be said beside them."""
     labels = []
     for name, option in zip(_names(question), question.options, strict=True):
         words = remark(option)
@@ -50,7 +50,7 @@ def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
 
 
 def _names(question: Question) -> list[str]:
-    return [option_name(option) for option in question.options]
+    return [label(option, question.options) for option in question.options]
 
 
 def find_index(typed: str, *names: Sequence[str]) -> int | None:

@@ -76,7 +76,9 @@ function cardOf(panel, { title, html, answers: { choices, reason, rule, last } }
   if (reason) {
     const area = document.createElement('textarea');
     area.rows = 3;
-    forms.push(formOf(reason, area, row, moved, text => settle({ option: reason.option, reason: text })));
+    const made = formOf(reason, area, row, moved, text => settle({ option: reason.option, reason: text }));
+    made.submit.classList.add('jp-mod-accept');
+    forms.push(made);
   }
   if (rule) {
     const field = document.createElement('input');

@@ -64,8 +64,3 @@ export function followLanguages(app, tracker, callback) {
   app.serviceManager.kernelspecs.specsChanged.connect(reportAll);
   return reportAll;
 }
-
-/** Mark the notebooks whose cells are prompts, for the style sheet. @param {JupyterFrontEnd} app @param {INotebookTracker} tracker */
-export function markCopilotNotebooks(app, tracker) {
-  followLanguages(app, tracker, (panel, language) => panel.content.node.classList.toggle('copilot-notebook', language === 'copilot'));
-}

@@ -1,12 +1,14 @@
 // @ts-check
 // What JupyterLab and Notebook 7 activate: the parts and who hears of what.
 
+import { answerByKeys } from './answerkeys.js';
 import { AskCards } from './asks.js';
 import { Attachments } from './attachments.js';
+import { equipCards } from './cards.js';
 import { CodeBlocks } from './codeblocks.js';
 import { COMMANDS, Commands } from './commands.js';
 import { Connections } from './connection.js';
-import { markCopilotNotebooks } from './kernels.js';
+import { markPrompts } from './promptcells.js';
 import { Questions } from './questions.js';
 import { Settings } from './settings.js';
 import { Announcer, BrowserTab, StatusItem, markTab, summary } from './status.js';
@@ -123,7 +125,9 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
   new Attachments(app, tracker, Notification);
   new CodeBlocks(tracker, text => shared.apputils.Clipboard.copyToSystem(text), connections);
   offerUndo(app, tracker);
-  markCopilotNotebooks(app, tracker);
+  equipCards(app, tracker);
+  answerByKeys();
+  markPrompts(app, tracker);
   if (contents) leaveOutOutputs(app, tracker, contents);
   followCellLinks(tracker, connections);
 }

@@ -23,6 +23,11 @@ export function undoOf(turn, language) {
   return language === 'copilot' ? `%undo ${turn}` : `%copilot %undo ${turn}`;
 }
 
+/** What changes to the demo agent. @param {string} language */
+export function demoOf(language) {
+  return language === 'copilot' ? '%agent demo' : '%copilot %agent demo';
+}
+
 /** Whether a cell holds a prompt. @param {string} source @param {string} language */
 export function isPrompt(source, language) {
   if (language !== 'copilot') return MAGIC.test(source);

@@ -19,7 +19,7 @@ from ...permissions.question import PermissionAnswer, Question
 from ...rendering.answers import answers_to
 from ...rendering.markdown import to_html
 from ...rendering.markup import escape
-from ...rendering.permission_options import STANDING, remark, remembered
+from ...rendering.permission_options import STANDING, label, remark, remembered
 from ...rendering.plain import visible_line, visible_text
 from ...rendering.question import allowed_by, headline, languages_in, question_html
 from .encoder import CallIds, EntryEncoder, Line, SaveFile, arguments, last_messages, tool
@@ -135,7 +135,7 @@ class PendingApprovals:
 
 def _option(question: Question, option: PermissionOption) -> AnswerOption:
     meaning = remembered(question, option) if option.kind in STANDING else ""
-    return AnswerOption(option.id, visible_line(option.name), option.kind, remark(option), meaning)
+    return AnswerOption(option.id, label(option, question.options), option.kind, remark(option), meaning)
 
 
 def _chosen(action: ApproveTool, options: tuple[PermissionOption, ...]) -> PermissionOption | None:

@@ -81,8 +81,7 @@ async def run(context: CommandContext, command: Command) -> CommandResult:
         raise UsageError("This conversation is open here.", "Start a /new one first.")
     output = OutputRecorder(live=command.name in DETAILED)
     if command.name == "help" and not command.rest:
-        for report in commands.overview(TABLE.keys() - UNAVAILABLE, NOTE):
-            output.show(report)
+        output.show(commands.overview(TABLE.keys() - UNAVAILABLE, NOTE))
     else:
         await commands.run(context, output, command)
     return output.result()

@@ -93,7 +93,7 @@ class PageHandler(Handler):
         folder = Path(settings.folder)
         fields = {
             "base": url_path_join(self.base_url, "copilot/chat"),
-            "mode": f"{settings.permission_mode}: {MODES[settings.permission_mode]}",
+            "mode": MODES[settings.permission_mode],
             "folder": visible_text(folder.name or folder),
             "path": visible_text(folder),
         }

@@ -73,7 +73,20 @@ function textAnswer(row, { label, hint, field: name, value, note, submit: words,
   };
   const opener = named(button('quiet', label, () => show(true)), label, hint);
   field.value = value; field.maxLength = MAX; field.spellcheck = !value;
-  if (field.rows) field.rows = 3;
+  if (field.rows) {
+    field.rows = 3;
+    submit.classList.add('suggested');
+  }
+  form.onkeydown = (event) => {
+    if (event.isComposing || event.target !== field) return;
+    const { key, altKey } = event;
+    if (key === 'Escape') show(false);
+    else if (key !== 'Enter' || !field.rows) return;
+    else if (altKey) document.execCommand('insertText', false, '\n');
+    else form.requestSubmit();
+    event.preventDefault();
+    event.stopPropagation();
+  };
   complaint.setAttribute('role', 'alert');
   title.append(field);
   buttons.append(submit, button('', 'Back', () => show(false)));

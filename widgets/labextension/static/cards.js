@@ -1,0 +1,70 @@
+// @ts-check
+// Buttons on the cards of errors: what the card advises, begun by a click.
+
+import { languageOf } from './kernels.js';
+import { button, equip } from './outputs.js';
+import { demoOf } from './prompts.js';
+import { visible } from './text.js';
+
+/**
+ * @typedef {import('@jupyterlab/application').JupyterFrontEnd} JupyterFrontEnd
+ * @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel
+ */
+
+const CARD = 'copilot-failure';
+const NEEDS_AGENT = 'copilot-no-agent';
+const COMMAND = '.copilot-command';
+const TOOLS = 'copilot-card-tools';
+const TERMINAL = 'terminal:create-new';
+
+/** @param {JupyterFrontEnd} app @param {import('@jupyterlab/notebook').INotebookTracker} tracker */
+export function equipCards(app, tracker) {
+  equip(tracker, CARD, panel => card => {
+    if (card.lastElementChild?.className === TOOLS) return;
+    const made = [];
+    const command = commandOf(card);
+    if (command && app.commands.hasCommand(TERMINAL) && app.serviceManager.terminals.isAvailable()) {
+      made.push(button('Open a terminal', () => void type(app, command)));
+      made[0].title = `With the command typed, for you to run: ${command}`;
+    }
+    if (card.classList.contains(NEEDS_AGENT)) made.push(button('Try the demo agent', () => void tryDemo(app, panel, card)));
+    if (!made.length) return;
+    const tools = document.createElement('div');
+    tools.className = TOOLS;
+    made.forEach(each => each.classList.add('jp-mod-styled'));
+    tools.append(...made);
+    card.append(tools);
+  });
+}
+
+/** The first command of a card, if it is one line in which nothing hides: a line break would run it. @param {Element} card */
+function commandOf(card) {
+  const line = card.querySelector(COMMAND)?.textContent?.trim().split('\n')[0] ?? '';
+  return line === visible(line) && !line.includes('\t') ? line : '';
+}
+
+/** @param {JupyterFrontEnd} app @param {string} command */
+async function type({ commands, serviceManager }, command) {
+  const session = await serviceManager.terminals.startNew();
+  const typed = new Promise(resolve => session.messageReceived.connect(function once(_, { type }) {
+    if (type !== 'stdout') return; // the shell's prompt
+    session.messageReceived.disconnect(once);
+    session.send({ type: 'stdin', content: [command] });
+    resolve(undefined);
+  }));
+  await typed;
+  await commands.execute(TERMINAL, { name: session.name });
+  session.dispose();
+}
+
+/** Another agent for this kernel, and the cell again. @param {JupyterFrontEnd} app @param {NotebookPanel} panel @param {Element} card */
+async function tryDemo(app, panel, card) {
+  const { content, sessionContext } = panel;
+  const code = demoOf(languageOf(app, panel));
+  const reply = await sessionContext.session?.kernel?.requestExecute({ code, store_history: false }).done;
+  const index = content.widgets.findIndex(({ node }) => node.contains(card));
+  if (reply?.content.status !== 'ok' || index < 0) return;
+  content.activeCellIndex = index;
+  content.deselectAll();
+  await app.commands.execute('notebook:run-cell');
+}

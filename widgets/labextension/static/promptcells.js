@@ -1,0 +1,49 @@
+// @ts-check
+// Prompts look like prompts: Markdown instead of code. The style sheet does the rest; nothing of it is saved.
+
+import { followLanguages } from './kernels.js';
+import { isPrompt } from './prompts.js';
+
+/**
+ * @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel
+ * @typedef {import('@jupyterlab/cells').Cell} Cell
+ */
+
+const MARKDOWN = 'text/x-ipythongfm'; // as in Markdown cells
+
+/**
+ * In Copilot notebooks all cells but commands, elsewhere those that begin with `%%copilot`, as long as they do.
+ * @param {import('@jupyterlab/application').JupyterFrontEnd} app
+ * @param {import('@jupyterlab/notebook').INotebookTracker} tracker
+ */
+export function markPrompts(app, tracker) {
+  /** @type {WeakMap<NotebookPanel, string>} */
+  const languages = new WeakMap();
+  /** @type {WeakSet<Cell>} */
+  const followed = new WeakSet();
+  /** @param {NotebookPanel} panel @param {Cell} cell */
+  const mark = ({ content }, cell, language = '') => {
+    const { model, node } = cell;
+    const prompts = isPrompt(model.sharedModel.getSource(), language);
+    const mimeType = prompts ? MARKDOWN : content.codeMimetype;
+    node.classList.toggle('copilot-prompt', prompts);
+    if (model.mimeType !== mimeType) model.mimeType = mimeType;
+  };
+  /** @param {NotebookPanel} panel */
+  const markAll = panel => {
+    for (const cell of panel.content.widgets.filter(({ model }) => model.type === 'code')) {
+      const again = () => mark(panel, cell, languages.get(panel));
+      again();
+      if (followed.has(cell)) continue;
+      followed.add(cell);
+      cell.model.contentChanged.connect(again);
+      cell.model.mimeTypeChanged.connect(again); // JupyterLab sets that of the kernel whenever it learns of it
+    }
+  };
+  followLanguages(app, tracker, (panel, language) => {
+    if (!languages.has(panel)) panel.content.model?.cells.changed.connect(() => markAll(panel));
+    languages.set(panel, language);
+    panel.content.node.classList.toggle('copilot-notebook', language === 'copilot');
+    markAll(panel);
+  });
+}
