@@ -10,10 +10,10 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel.acp.locate import locate
-from copilot_kernel.agentd import connection as connection_module
-from copilot_kernel.agentd import server as server_module
+from copilot_kernel.agentd import hub
+from copilot_kernel.agentd.hub import MAX_UNSENT_BYTES, NOT_READING
 from copilot_kernel.agentd.key import AgentSpec
-from copilot_kernel.agentd.server import MAX_UNSENT_BYTES, NOT_READING, Server
+from copilot_kernel.agentd.server import Server
 from copilot_kernel.config import Settings
 
 from .brokers import LIMIT, until
@@ -98,14 +98,14 @@ async def test_a_notebook_that_is_closed_is_noticed_while_the_agent_does_not_rea
     left: Wire,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(server_module, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(hub, "LOOK_SECONDS", 0.02)
     async with opened(spec, runtime, agent, "1") as right:
         agent.reads = anyio.Event()
         await left.send(3, "session/prompt", sessionId="0", prompt=prompt(LARGE))
         await until(lambda: server.is_full)
         await right.send(3, "session/prompt", sessionId="1", prompt=[])
         await right.transport.send(b'{"jsonrpc":"2.0","method":"_copilot_kernel/retire"}\n')
-    await until(lambda: len(server.connections) == 1)
+    await until(lambda: len(server.clients) == 1)
     assert server.broker.retiring
     agent.reads.set()
     with anyio.fail_after(LIMIT):
@@ -130,7 +130,7 @@ async def test_whoever_comes_while_the_agent_does_not_read_waits_too(
 async def test_an_agent_that_only_asks_and_never_reads_is_ended(
     agent: OneThreadAgent, left: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_module, "MAX_OWED_BYTES", 100_000)
+    monkeypatch.setattr(hub, "MAX_OWED_BYTES", 100_000)
     agent.reads = anyio.Event()
     questions = ({"id": n, "method": "fs/read_text_file", "params": {"sessionId": "gone"}} for n in range(2_000))
     with anyio.fail_after(LIMIT):
@@ -154,7 +154,7 @@ async def test_lines_that_wait_for_a_notebook_are_handed_over_in_few_pieces(
     counted.clear()
     with anyio.fail_after(LIMIT):
         await agent.write(*(update("0", str(number)) for number in range(40_000)))
-        (connection,) = server.connections
+        (connection,) = server.clients
         await until(lambda: connection.unread > 1_000_000)
         before = len(counted)
         found = [(await left.receive())["params"]["text"] for _ in range(40_000)]
@@ -166,8 +166,8 @@ async def test_lines_that_wait_for_a_notebook_are_handed_over_in_few_pieces(
 async def test_one_who_does_not_read_is_disconnected_and_the_others_get_everything(
     agent: OneThreadAgent, server: Server, left: Wire, right: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_module, "MAX_UNREAD_BYTES", 4_000_000)
-    monkeypatch.setattr(connection_module, "ITS_SHARE", 500_000)
+    monkeypatch.setattr(hub, "MAX_UNREAD_BYTES", 4_000_000)
+    monkeypatch.setattr(hub, "ITS_SHARE", 500_000)
     await left.send(3, "session/prompt", sessionId="0", prompt=[])
     with anyio.fail_after(LIMIT):
         await agent.take("session/prompt")
@@ -178,4 +178,4 @@ async def test_one_who_does_not_read_is_disconnected_and_the_others_get_everythi
                 assert server.unread < 5_000_000
             await agent.write(update("1", "the end"))
         assert (await agent.take("session/cancel"))["params"] == {"sessionId": "0"}
-    assert [each.unread for each in server.connections] == [0]
+    assert [each.unread for each in server.clients] == [0]

@@ -134,5 +134,5 @@ async def serving(spec: AgentSpec, runtime: Path, agent: OneThreadAgent) -> Asyn
 
 
 async def _run(server: Server, listener: socket.socket) -> None:
-    await server.run(listener)
+    await server.listen(listener)
     await server.disconnect_all()

@@ -276,7 +276,7 @@ async def connect_agent(
     Raises AgentNotFound, AgentStartFailed, ProtocolUnsupported, AgentRefused.
     """
     deadline = anyio.current_time() + start_timeout
-    opened = _transport(launch, cwd, start_timeout) if transport is None else nullcontext(transport)
+    opened = open_transport(launch, cwd, start_timeout) if transport is None else nullcontext(transport)
     async with opened as transport:
         errors = AgentErrors(launch, transport)
         async with RpcConnection(
@@ -301,8 +301,11 @@ async def connect_agent(
 
 
 @asynccontextmanager
-async def _transport(launch: Launch, cwd: str, seconds: float) -> AsyncIterator[AgentTransport]:
-    """The limit applies to entering only: a TCP connection may take its time."""
+async def open_transport(launch: Launch, cwd: str, seconds: float) -> AsyncIterator[AgentTransport]:
+    """Start the agent or connect to it. The limit applies to entering only: a TCP connection may take its time.
+
+    Raises AgentNotFound, AgentStartFailed.
+    """
     address = launch.address
     opening: AbstractAsyncContextManager[AgentTransport]
     command = (*launch.prefix, *launch.argv)

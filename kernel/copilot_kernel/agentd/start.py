@@ -37,6 +37,10 @@ class Welcome(Struct, frozen=True):
     sandbox: SandboxState | None = None
     unsandboxed: str = ""
 
+    @classmethod
+    def of(cls, sandbox: Sandbox | None, unsandboxed: str) -> Welcome:
+        return cls(None if sandbox is None else SandboxState.of(sandbox), unsandboxed)
+
 
 class StartSpec(Struct, frozen=True):
     """The agent's command and folder; its environment is the broker's own. `folder` is deleted when it has ended.

@@ -43,7 +43,7 @@ from .sandboxing import SandboxNote, compared
 from .session_options import SessionOptions
 from .session_store import SessionLocks, SessionStore
 from .sessions import SessionManager
-from .shared import SharedAgent, SharedAgentHandle, denied_tools
+from .sharing import Connect, denied_tools
 from .state import ConversationState
 from .trust import TrustGate, TrustStore
 from .turn import FAILED, Stop, Turn, View
@@ -64,7 +64,7 @@ class Chat:
     """`async with Chat(settings) as chat`: the agent starts when it is first needed and ends with the block.
 
     `notebook` is the path of the notebook whose conversation this is: a later chat of the same path resumes it. Without
-    one, each chat begins a new session. With `shared`, the chat is one of several on that agent, which outlives it.
+    one, each chat begins a new session. `connect` leads to an agent of this process that several conversations share.
     `place` says where its session is open to others who want it; by default, that is the notebook. The agent gets tools
     for `live`, the notebook as it is open.
 
@@ -77,7 +77,7 @@ class Chat:
         settings: Settings,
         notebook: str = "",
         retry: Retry | None = None,
-        shared: SharedAgent | None = None,
+        connect: Connect | None = None,
         place: str = "",
         live: NotebookSource | None = None,
     ) -> None:
@@ -99,7 +99,7 @@ class Chat:
         self.policy = self._permissions.policy
         self._monitor = UnaskedActionMonitor(self._state, self._permissions)
         self._elicitations = Elicitations(self._state)
-        can_sandbox = shared is None and "://" not in settings.agent
+        can_sandbox = connect is None and "://" not in settings.agent
         clicked = self._permissions.approvals.clicked
         self._trust = TrustGate(settings, self._state, clicked.__contains__, can_sandbox=can_sandbox)
         self._retry = retry or Retry()
@@ -110,7 +110,7 @@ class Chat:
             lambda session_id: self._sessions.serves(session_id),
             lambda: self.agent.sandbox,
         )
-        outlived = bool(shared) or "://" in settings.agent or settings.agent_sharing != "off"
+        outlived = "://" in settings.agent or settings.agent_sharing != "off"
         self._tools = NotebookTools(
             live, settings, self._state, self._permissions, lambda count: self.store.note_runs(count), outlived=outlived
         )
@@ -122,18 +122,20 @@ class Chat:
             listeners={"elicitation/complete": self._elicitations.complete},
             answer_form=settings.answer_form,
         )
-        serve = self._services.serve
-        self.agent = (
-            shared.agent
-            if shared
-            else Agent(settings, handlers, serve, lambda: denied_tools(self.book, settings.folder), self._tools.ports)
+        self.agent = Agent(
+            settings,
+            handlers,
+            self._services.serve,
+            lambda: denied_tools(self.book, settings.folder),
+            self._tools.ports,
+            connect,
         )
         # The session that the next prompt goes to; a later chat of this process can follow it.
         self.store = SessionStore(folder, notebook, self.agent.settings.agent or "copilot", self.agent.cwd)
         self._locks = SessionLocks(folder, place or (f"notebook {notebook}" if notebook else "another program"))
         self._sessions = SessionManager(
             self.agent,
-            lambda: self._handle.end(),
+            self.agent.end,
             self._state,
             self._retry,
             self.store,
@@ -142,9 +144,6 @@ class Chat:
             self._reset_permissions,
             self._admit,
             live,
-        )
-        self._handle: Agent | SharedAgentHandle = (
-            SharedAgentHandle(shared, handlers, serve, self._sessions, self._state) if shared else self.agent
         )
         # What the session is set to.
         self.options = SessionOptions(self._sessions, self._state)
@@ -159,13 +158,13 @@ class Chat:
         self._logged = 0
 
     async def __aenter__(self) -> Self:
-        await self._handle.__aenter__()
+        await self.agent.__aenter__()
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:
         try:
             await self._leave_notebook()
-            return await self._handle.__aexit__(*error)
+            return await self.agent.__aexit__(*error)
         finally:
             self._locks.release()
             self.undo.close()
@@ -301,7 +300,7 @@ class Chat:
     async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
         with stop.scope():
             if (sandbox := self.agent.sandbox) and sandbox.comparison.is_changed:
-                await self._handle.end()
+                await self.agent.end()
             if session_id:
                 await self._sessions.resume(session_id)
             session = await self._sessions.ready()
@@ -367,7 +366,7 @@ class Chat:
             await self._services.stop()
             await stop.wait_again()
         self._state.update(NoticeUpdate("warning", ENDED))
-        await self._handle.end()
+        await self.agent.end()
         self._sessions.drop()
         prompt.cancel()
 
@@ -468,7 +467,7 @@ class Chat:
         """Raise UsageError if the user does not trust what would run in the folder; hide what must not."""
         absent = await self._trust.check()
         if absent != self.agent.settings.absent:
-            await self._handle.end()
+            await self.agent.end()
             sandbox = "required" if absent else self._trust.settings.sandbox
             self.agent.settings = replace(self.agent.settings, sandbox=sandbox, absent=absent)
 
@@ -484,12 +483,12 @@ class Chat:
         """Sign out; UsageError if the agent does not offer that. The next prompt says how to sign in."""
         link = await self._sessions.link()
         await link.logout()
-        await self._handle.end()
+        await self.agent.end()
 
     async def restart(self) -> None:
         """End the agent, even one that crashes in a loop; the next prompt starts it again."""
         self._retry.recovered()
-        await self._handle.end()
+        await self.agent.end()
 
     def _located(self, call: ToolCall) -> ToolCall:
         """Before anything else, save the files that it may change."""

@@ -161,13 +161,9 @@ class SessionManager:
             self._needs_restart = False
             await self.ready()
 
-    def hears(self, session_id: str) -> bool:
-        """Whether it is the session that is open or being opened. An empty id: whether a new one is being opened."""
-        return any(each is not None and each.id == session_id for each in (self._session, self._opening))
-
     def serves(self, session_id: str) -> bool:
-        """Whether a request that names the session is for us; the agent knows the id of a new one before we do."""
-        return self.hears(session_id) or self.hears("")
+        """Whether it is the session that is open or being opened; the agent knows the id of a new one before we do."""
+        return any(each is not None and each.id in ("", session_id) for each in (self._session, self._opening))
 
     def update(self, session_id: str, update: Update) -> None:
         """Take in an update. Agents speak of a session before they have sent its id; over TCP also of other sessions.
@@ -353,8 +349,6 @@ class SessionManager:
     def _end_opening(self) -> list[tuple[str, Update]]:
         """Return what came early."""
         opening, self._opening = self._opening, None
-        self._agent.session_opened.set()
-        self._agent.session_opened = anyio.Event()
         return opening.updates if opening else []
 
     def _adopt(self, session: Session, saved: SavedSession, *, draws: bool = True) -> None:
