@@ -1,7 +1,7 @@
 """A broker in the process that runs it: its agent, its kernels, and what waits for either of them.
 
-The agent is read whatever happens: many read nothing while they cannot write, so two that wait for each other would
-never go on.
+Agent and kernels are read whatever happens: many read nothing while they cannot write, so two that wait for each other
+would never go on. Instead, what waits is bounded.
 """
 
 from __future__ import annotations
@@ -28,12 +28,8 @@ MAX_UNREAD_BYTES = 64 * 1024 * 1024
 ITS_SHARE = MAX_UNREAD_BYTES // 8
 PIECE_BYTES = 256 * 1024
 """Of lines that a kernel gets at once."""
-MAX_UNSENT_BYTES = 4 * 1024 * 1024
-"""For an agent that does not read; then no kernel is read from, until it does. What it writes is always read."""
-MAX_OWED_BYTES = MAX_UNSENT_BYTES + MAX_LINE_BYTES + 32 * 1024 * 1024
-"""For an agent that does not read, with the last line of a kernel and the broker's own answers; then it is ended."""
-LOOK_SECONDS = 1.0
-"""Between two looks at whether a kernel that is not read from has left."""
+MAX_UNSENT_BYTES = 256 * 1024 * 1024
+"""For an agent that does not read; when it is more, the agent is ended."""
 END_SECONDS = 1.0
 """For an agent that has closed its input to end by itself, and for a kernel to read the end of its connection."""
 
@@ -130,10 +126,9 @@ class LocalTransport:
     """The way of a conversation in this process to the hub."""
 
     def __init__(self, hub: Hub) -> None:
-        self._hub, self._client = hub, Client(hub)
+        self._client = Client(hub)
 
     async def send(self, data: bytes) -> None:
-        await self._hub.room()
         if self._client.over.is_set():
             raise AgentExited(LEFT)
         self._client.take(data)
@@ -164,12 +159,11 @@ class Hub:
         self.clients: set[Client] = set()
         self.was_read = asyncio.Event()
         self.lifetime = Lifetime(idle, lambda: self.end("no notebook needs it"))
-        self.unsent_bytes = 0
         self._welcome = wire.notification(wire.WELCOME, msgspec.to_builtins(welcome))
         self._agent, self._waits_for_kernels = agent, waits_for_kernels
         self._unsent: deque[bytes] = deque()
-        self._to_send, self._reads = asyncio.Event(), asyncio.Event()
-        self._reads.set()
+        self._unsent_bytes = 0
+        self._to_send = asyncio.Event()
         self._scope = anyio.CancelScope()
         self._why = ""
 
@@ -212,31 +206,16 @@ class Hub:
                     self._to_send.clear()
                     await self._to_send.wait()
                 await self._agent.send(self._unsent[0])
-                self.unsent_bytes -= len(self._unsent.popleft())
-                if self.unsent_bytes <= MAX_UNSENT_BYTES // 2:
-                    self._reads.set()
+                self._unsent_bytes -= len(self._unsent.popleft())
         except AgentError:  # it has closed its input, and should end by itself
             self.later(END_SECONDS, self._scope.cancel)
 
     def send(self, line: bytes) -> None:
         self._unsent.append(line)
-        self.unsent_bytes += len(line)
+        self._unsent_bytes += len(line)
         self._to_send.set()
-        if self.unsent_bytes > MAX_OWED_BYTES:
+        if self._unsent_bytes > MAX_UNSENT_BYTES:
             self.end(NOT_READING)
-        elif self.unsent_bytes > MAX_UNSENT_BYTES:
-            self._reads.clear()
-
-    @property
-    def is_full(self) -> bool:
-        """What waits for the agent is so much that no kernel is read from."""
-        return not self._reads.is_set()
-
-    async def room(self, unless: Callable[[], bool] = lambda: False) -> None:
-        """Wait until a kernel may be read from."""
-        while self.is_full and not unless():
-            with anyio.move_on_after(LOOK_SECONDS):
-                await self._reads.wait()
 
     # -- the end ----------------------------------------------------------------------------------------------------
 

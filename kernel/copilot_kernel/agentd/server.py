@@ -19,7 +19,7 @@ from ..acp.mcp import with_mcp_flag
 from ..acp.process import agent_process
 from ..acp.transport import PIECE_BYTES, AgentTransport, single_error
 from .hub import END_SECONDS, Client, Hub
-from .sockets import has_hung_up, is_own
+from .sockets import is_own
 from .start import StartSpec
 
 MAX_KERNELS = 64
@@ -75,7 +75,7 @@ class Server(Hub):
         super().join(client, hello)
         server = hello.get("server")
         if isinstance(server, int) and server > 1:
-            self.lifetime.add_server(server)
+            self.lifetime.servers.add(server)
         if len(self.broker.kernels) >= MAX_KERNELS:
             self.broker.take_no_more()
 
@@ -99,20 +99,19 @@ class Server(Hub):
             client = Client(self)
             try:
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(self._read_kernel, client, peer, stream)
+                    tasks.start_soon(_read_kernel, client, stream)
                     tasks.start_soon(_write_kernel, client, stream, tasks.cancel_scope)
                     await client.over.wait()
                     tasks.cancel_scope.deadline = anyio.current_time() + END_SECONDS
             finally:
                 client.leave()
 
-    async def _read_kernel(self, client: Client, peer: socket.socket, stream: SocketStream) -> None:
-        """asyncio does not tell that a kernel has left while nothing is read. Its last words are read."""
-        with suppress(OSError, anyio.EndOfStream, anyio.BrokenResourceError):
-            while True:
-                await self.room(lambda: has_hung_up(peer))
-                client.take(await stream.receive(PIECE_BYTES))
-        client.leave()
+
+async def _read_kernel(client: Client, stream: SocketStream) -> None:
+    with suppress(OSError, anyio.EndOfStream, anyio.BrokenResourceError):
+        while True:
+            client.take(await stream.receive(PIECE_BYTES))
+    client.leave()
 
 
 async def _write_kernel(client: Client, stream: SocketStream, scope: anyio.CancelScope) -> None:

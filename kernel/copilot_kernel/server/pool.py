@@ -26,8 +26,6 @@ API_PLACE = "the HTTP endpoint of the server"
 """Where a session is open, for the message to others who want it."""
 MAX_STARTS = 2
 """Attempts to start an agent, for one request: a client is waiting."""
-MIN_IDLE_SECONDS = 1.0
-"""For the conversation that has an agent started to connect to it."""
 STOPPING = "the server is stopping"
 
 _log = logging.getLogger(__name__)
@@ -41,7 +39,7 @@ class AgentPool:
 
     def __init__(self, settings: Settings, size: int, idle_seconds: float, catalogue: ModelCatalogue) -> None:
         self.settings, self.catalogue = settings, catalogue
-        self._size, self._idle_seconds = size, max(idle_seconds, MIN_IDLE_SECONDS)
+        self._size, self._idle_seconds = size, idle_seconds
         self._agents: dict[asyncio.Task[None], asyncio.Future[Hub]] = {}
         self._runners: WeakSet[ChatRunner] = WeakSet()
         self._listing, self._starting = asyncio.Lock(), asyncio.Lock()
@@ -109,8 +107,8 @@ class AgentPool:
         """End a conversation. The agent may forget it, unless it keeps it on disk; `delete`: it should, if it can."""
         session = runner.chat.session if runner.chat else None
         try:
-            if session is not None:
-                await _attempt(runner, lambda chat: _end(chat, session.id if delete else ""))
+            if delete and session is not None:
+                await _attempt(runner.do(lambda chat: _delete(chat, session.id)))
         finally:
             await runner.close(CLOSE_LIMIT)
             self._runners.discard(runner)
@@ -159,19 +157,19 @@ class AgentPool:
         return started.result()
 
 
-async def _end(chat: Chat, deleted: str) -> None:
-    """Close the session, then delete that of this id: agents need not delete an open one."""
+async def _delete(chat: Chat, session_id: str) -> None:
+    """Close the session first: agents need not delete an open one."""
     await chat.new()
-    if deleted and chat.agent.link is not None and chat.agent.link.can("delete"):
-        await chat.delete(deleted)
+    if chat.agent.link is not None and chat.agent.link.can("delete"):
+        await chat.delete(session_id)
 
 
-async def _attempt(runner: ChatRunner, work: Callable[[Chat], Coroutine[Any, Any, None]]) -> None:
+async def _attempt(work: Coroutine[Any, Any, None]) -> None:
     """Do what the agent may refuse, in bounded time; a failure is only logged."""
     error: BaseException | None
     try:
         async with asyncio.timeout(CLOSE_LIMIT):
-            (error,) = await asyncio.gather(runner.do(work), return_exceptions=True)
+            (error,) = await asyncio.gather(work, return_exceptions=True)
     except TimeoutError as late:
         error = late
     if isinstance(error, CopilotError | TimeoutError | asyncio.CancelledError):
