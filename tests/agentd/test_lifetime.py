@@ -1,5 +1,6 @@
 """How long a broker lives, and which notebooks may share an agent."""
 
+import json
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,8 +13,10 @@ from copilot_kernel.acp.locate import Launch
 from copilot_kernel.agentd import lifetime
 from copilot_kernel.agentd.key import AgentSpec, shared_environment
 from copilot_kernel.agentd.lifetime import Lifetime
+from copilot_kernel.agentd.start import Welcome, dump, load_welcome
 from copilot_kernel.config import Settings
 from copilot_kernel.mcp_config import McpServer
+from copilot_kernel.sandbox import Comparison, Sandbox
 
 from .brokers import LIMIT
 
@@ -63,6 +66,15 @@ async def test_it_ends_when_all_servers_have_ended_but_not_while_there_are_kerne
         assert not ended.is_set()
         life.set_kernels(0)
         await end_of(ended)
+
+
+def test_the_sandbox_is_the_same_in_another_process(tmp_path: Path) -> None:
+    sandbox = Sandbox(("bwrap",), tmp_path, Comparison(tmp_path, {"a": "b"}), "one host", {"PATH": "/bin"})
+    passed = load_welcome(json.loads(dump(Welcome.of(sandbox, "")))).sandbox
+    assert passed is not None
+    found = passed.sandbox()
+    assert replace(found, comparison=sandbox.comparison) == sandbox
+    assert found.comparison.states == sandbox.comparison.states
 
 
 # -- the key ------------------------------------------------------------------------------------------------------

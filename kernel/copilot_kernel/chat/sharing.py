@@ -8,10 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-import anyio
-
-from ..acp.agent_connection import open_transport
-from ..acp.agent_errors import SLOW
+from ..acp.agent_connection import open_transport, opened_within
 from ..acp.handlers import ClientHandlers
 from ..acp.locate import Launch, deny_patterns, located, with_denied_tools
 from ..acp.mcp import with_mcp_flag
@@ -22,7 +19,6 @@ from ..agentd.hub import Hub
 from ..agentd.key import AgentSpec, shared_environment
 from ..agentd.start import Welcome
 from ..config import Settings
-from ..errors import AgentStartFailed
 from ..mcp_config import McpServer
 from ..permissions.rulebook import Rulebook
 from .sandboxing import in_sandbox, make_sandbox, sandboxed
@@ -57,12 +53,8 @@ async def shared(
         runtime=Path(jupyter_runtime_dir()),
         idle=client.IDLE_SECONDS,
     )
-    with anyio.CancelScope(deadline=anyio.current_time() + settings.start_timeout) as limit:
-        async with opening as transport:
-            limit.deadline = float("inf")
-            yield transport
-    if limit.cancelled_caught:
-        raise AgentStartFailed(f"{launch.label} did not answer within {settings.start_timeout:g} s", SLOW)
+    async with opened_within(settings.start_timeout, opening, launch.label) as transport:
+        yield transport
 
 
 async def run_agent(settings: Settings, idle: float, started: Callable[[Hub], None]) -> None:
