@@ -196,7 +196,8 @@ async def test_a_conversation_and_an_agent_that_are_idle_are_ended(api: Api) -> 
     assert (len(agents()), api.sessions) == (1, 1)
     await api.app._sweep()
     assert api.sessions == 0
-    await until(lambda: not agents())
+    await until(lambda: not api.agents)
+    assert agents() == []
     assert (await api.complete("demo: say x")).status == 200
 
 
