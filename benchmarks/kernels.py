@@ -20,6 +20,7 @@ from jupyter_client.connect import write_connection_file
 from jupyter_client.session import Session
 
 from tests.agent.command import COMMAND
+from tests.trusting import trust_environment
 
 OURS = ("-m", "copilot_kernel")
 PLAIN = (str(Path(__file__).with_name("plain_kernel.py")),)
@@ -97,7 +98,9 @@ def kernel(
         path, info = write_connection_file(str(Path(folder) / "kernel.json"))
         client, null = Client(dict(info)), subprocess.DEVNULL
         client.send("kernel_info_request", {})
-        environ = {**os.environ, "COPILOT_KERNEL_AGENT": agent, **settings}
+        own = {"COPILOT_KERNEL_AGENT": agent, "COPILOT_KERNEL_STATE": str(Path(folder) / "state")}
+        environ = {**os.environ, **own, **settings}
+        trust_environment(environ)
         argv, cwd, started = [sys.executable, *command, "-f", path], cwd or Path(folder), time.monotonic()
         process = subprocess.Popen(argv, env=environ, cwd=cwd, start_new_session=True, stdout=null, stderr=null)
         client.pid = process.pid

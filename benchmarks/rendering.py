@@ -90,6 +90,15 @@ def calls(count: int, turn: int = 0) -> Updates:
             yield chunk(f"Step {number} is done.\n\n")
 
 
+def reads(count: int, folder: str) -> Updates:
+    """Calls that read files of this folder."""
+    for number in range(count):
+        path = f"{folder}/module_{number % 50}.py"
+        call = {"title": f"Read {path}", "kind": "read", "rawInput": {"path": path}, "status": "in_progress"}
+        yield {"sessionUpdate": "tool_call", "toolCallId": str(number), **call, "locations": [{"path": path}]}
+        yield {"sessionUpdate": "tool_call_update", "toolCallId": str(number), "status": "completed"}
+
+
 def entries(count: int) -> Updates:
     """A session with so many entries: prompts, calls and answers."""
     for turn in range(count // 10):
@@ -156,6 +165,12 @@ def _add_floods(report: Report, recordings: Recordings, scale: float) -> None:
     count = round(CALLS * scale)
     (cost,) = recordings.costs(recordings.record("calls", calls(count)))
     report.add(f"one turn of {count:,} calls", cost.cpu, "s", 4 * scale)
+    inside, outside = (
+        recordings.record(f"reads-{each}", reads(count, folder)) for each, folder in enumerate(("src", "/usr"))
+    )
+    (cost,), (checked,) = recordings.costs(inside), recordings.costs(outside)
+    report.add(f"one turn of {count:,} reads in the project", cost.cpu, "s", 4 * scale)
+    report.add("… outside, which are checked, ÷ that", checked.cpu / cost.cpu, "×", 1.5)
     count = round(CHUNKS * scale)
     prompt = recordings.record("chunks", message(5 * count, count))
     (floor,) = recordings.costs(prompt, command=PLAIN)

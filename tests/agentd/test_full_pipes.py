@@ -10,16 +10,18 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel.acp.locate import locate
-from copilot_kernel.agentd import connection as connection_module
-from copilot_kernel.agentd import server as server_module
+from copilot_kernel.agentd import hub as hub_module
+from copilot_kernel.agentd.hub import NOT_READING, Hub, LocalTransport
 from copilot_kernel.agentd.key import AgentSpec
-from copilot_kernel.agentd.server import MAX_UNSENT_BYTES, NOT_READING, Server
+from copilot_kernel.agentd.server import Server
+from copilot_kernel.agentd.start import Welcome
+from copilot_kernel.agentd.wire import HELLO, notification
 from copilot_kernel.config import Settings
 
 from .brokers import LIMIT, until
 from .wires import Json, OneThreadAgent, Wire, joined, prompt, serving
 
-LARGE = "x" * (MAX_UNSENT_BYTES + 1)
+LARGE = "x" * (4_000_000)
 
 
 @pytest.fixture
@@ -78,7 +80,6 @@ async def test_an_agent_that_does_not_read_while_it_writes_is_read_to_the_end(
     """As it replays a conversation to one notebook while another sends an image."""
     agent.reads = anyio.Event()
     await right.send(3, "session/prompt", sessionId="1", prompt=prompt(LARGE))
-    await until(lambda: server.is_full)
     with anyio.fail_after(LIMIT):
         await agent.write(*(update("0", "x" * 100_000) for _ in range(50)), update("0", "the end"))
         agent.reads.set()
@@ -87,50 +88,12 @@ async def test_an_agent_that_does_not_read_while_it_writes_is_read_to_the_end(
         await agent.write({"id": request["id"], "result": {"stopReason": "end_turn"}})
         while (await right.receive()).get("id") != 3:
             pass
-    assert not server.is_full
-
-
-async def test_a_notebook_that_is_closed_is_noticed_while_the_agent_does_not_read(
-    spec: AgentSpec,
-    runtime: Path,
-    agent: OneThreadAgent,
-    server: Server,
-    left: Wire,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(server_module, "LOOK_SECONDS", 0.02)
-    async with opened(spec, runtime, agent, "1") as right:
-        agent.reads = anyio.Event()
-        await left.send(3, "session/prompt", sessionId="0", prompt=prompt(LARGE))
-        await until(lambda: server.is_full)
-        await right.send(3, "session/prompt", sessionId="1", prompt=[])
-        await right.transport.send(b'{"jsonrpc":"2.0","method":"_copilot_kernel/retire"}\n')
-    await until(lambda: len(server.connections) == 1)
-    assert server.broker.retiring
-    agent.reads.set()
-    with anyio.fail_after(LIMIT):
-        assert (await agent.take("session/cancel"))["params"] == {"sessionId": "1"}
-
-
-async def test_whoever_comes_while_the_agent_does_not_read_waits_too(
-    spec: AgentSpec, runtime: Path, agent: OneThreadAgent, server: Server, left: Wire
-) -> None:
-    agent.reads = anyio.Event()
-    await left.send(3, "session/prompt", sessionId="0", prompt=prompt(LARGE))
-    await until(lambda: server.is_full)
-    before = server.unsent_bytes
-    async with joined(spec, runtime) as late, anyio.create_task_group() as tasks:
-        tasks.start_soon(partial(late.send, 3, "session/list", cwd="x" * 3_000_000))
-        with anyio.move_on_after(0.2):
-            await until(lambda: server.unsent_bytes > before)
-        assert server.unsent_bytes == before
-        agent.reads.set()
 
 
 async def test_an_agent_that_only_asks_and_never_reads_is_ended(
     agent: OneThreadAgent, left: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_module, "MAX_OWED_BYTES", 100_000)
+    monkeypatch.setattr(hub_module, "MAX_UNSENT_BYTES", 100_000)
     agent.reads = anyio.Event()
     questions = ({"id": n, "method": "fs/read_text_file", "params": {"sessionId": "gone"}} for n in range(2_000))
     with anyio.fail_after(LIMIT):
@@ -154,7 +117,7 @@ async def test_lines_that_wait_for_a_notebook_are_handed_over_in_few_pieces(
     counted.clear()
     with anyio.fail_after(LIMIT):
         await agent.write(*(update("0", str(number)) for number in range(40_000)))
-        (connection,) = server.connections
+        (connection,) = server.clients
         await until(lambda: connection.unread > 1_000_000)
         before = len(counted)
         found = [(await left.receive())["params"]["text"] for _ in range(40_000)]
@@ -166,8 +129,8 @@ async def test_lines_that_wait_for_a_notebook_are_handed_over_in_few_pieces(
 async def test_one_who_does_not_read_is_disconnected_and_the_others_get_everything(
     agent: OneThreadAgent, server: Server, left: Wire, right: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection_module, "MAX_UNREAD_BYTES", 4_000_000)
-    monkeypatch.setattr(connection_module, "ITS_SHARE", 500_000)
+    monkeypatch.setattr(hub_module, "MAX_UNREAD_BYTES", 4_000_000)
+    monkeypatch.setattr(hub_module, "ITS_SHARE", 500_000)
     await left.send(3, "session/prompt", sessionId="0", prompt=[])
     with anyio.fail_after(LIMIT):
         await agent.take("session/prompt")
@@ -178,4 +141,25 @@ async def test_one_who_does_not_read_is_disconnected_and_the_others_get_everythi
                 assert server.unread < 5_000_000
             await agent.write(update("1", "the end"))
         assert (await agent.take("session/cancel"))["params"] == {"sessionId": "0"}
-    assert [each.unread for each in server.connections] == [0]
+    assert [each.unread for each in server.clients] == [0]
+
+
+async def test_a_conversation_of_the_same_process_that_is_slow_holds_up_the_agent_and_gets_everything(
+    agent: OneThreadAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_module, "ITS_SHARE", 200_000)
+    with agent.pipe:
+        async with anyio.create_task_group() as tasks:
+            hub = Hub(agent, Welcome(), 60, waits_for_kernels=True)
+            tasks.start_soon(hub.run)
+            kernel = Wire(LocalTransport(hub))
+            await kernel.transport.send(notification(HELLO, {}))
+            tasks.start_soon(agent.begin, "0")
+            assert await kernel.opened() == "0"
+            tasks.start_soon(
+                partial(agent.write, *(update("0", "x" * 100_000) for _ in range(50)), update("0", "the end"))
+            )
+            await anyio.wait_all_tasks_blocked()
+            assert 200_000 < hub.unread < 400_000
+            await seen(kernel, "the end")
+            hub.end("the test is over")

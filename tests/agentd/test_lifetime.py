@@ -1,8 +1,8 @@
 """How long a broker lives, and which notebooks may share an agent."""
 
-import os
+import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,25 +13,19 @@ from copilot_kernel.acp.locate import Launch
 from copilot_kernel.agentd import lifetime
 from copilot_kernel.agentd.key import AgentSpec, shared_environment
 from copilot_kernel.agentd.lifetime import Lifetime
+from copilot_kernel.agentd.start import Welcome, dump, load_welcome
 from copilot_kernel.config import Settings
 from copilot_kernel.mcp_config import McpServer
+from copilot_kernel.sandbox import Comparison, Sandbox
 
 from .brokers import LIMIT
 
 LONG = 1000.0
 
 
-@pytest.fixture(params=["pidfd", "polled"])
-def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
-    """The process of a server, whose end the system reports, or that is looked at again and again."""
-    if request.param == "polled":
-        monkeypatch.delattr(os, "pidfd_open", raising=False)
-        monkeypatch.setattr(lifetime, "POLL_SECONDS", 0.02)
-    with subprocess.Popen(["sleep", "1000"]) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifetime, "LOOK_SECONDS", 0.01)
 
 
 def living(idle: float) -> tuple[Lifetime, anyio.Event]:
@@ -54,48 +48,33 @@ async def test_it_ends_some_time_after_the_last_kernel() -> None:
     await end_of(living(0.05)[1])
     assert not ended.is_set()
     life.set_kernels(0)
-    assert not ended.is_set()
     await end_of(ended)
 
 
-async def test_it_ends_at_once_when_all_servers_have_ended_but_not_while_there_are_kernels(
-    server: subprocess.Popen[bytes],
-) -> None:
-    life, ended = living(LONG)
-    life.set_kernels(1)
-    life.add_server(server.pid)
-    life.set_kernels(0)
-    assert not ended.is_set()
-    life.set_kernels(1)
-    server.kill()
-    server.wait()
-    with anyio.fail_after(LIMIT):
-        while life.has_servers:
-            await anyio.sleep(0.01)
-    assert not ended.is_set()
-    life.set_kernels(0)
-    assert ended.is_set()
+async def test_it_ends_when_all_servers_have_ended_but_not_while_there_are_kernels() -> None:
+    with subprocess.Popen(["sleep", "1000"]) as server, subprocess.Popen(["true"]) as gone:
+        gone.wait()
+        (life, ended), (other, also_ended) = living(LONG), living(LONG)
+        for each in (life, other):
+            each.servers |= {server.pid, gone.pid}
+        life.set_kernels(1)
+        await end_of(living(0.05)[1])
+        assert not also_ended.is_set()
+        server.kill()
+        server.wait()
+        await end_of(also_ended)
+        assert not ended.is_set()
+        life.set_kernels(0)
+        await end_of(ended)
 
 
-async def test_the_end_of_the_last_server_ends_it(server: subprocess.Popen[bytes]) -> None:
-    life, ended = living(LONG)
-    life.set_kernels(1)
-    life.add_server(server.pid)
-    life.add_server(server.pid)
-    life.set_kernels(0)
-    server.kill()
-    server.wait()
-    await end_of(ended)
-
-
-async def test_a_server_that_is_gone_already_counts_as_ended() -> None:
-    with subprocess.Popen(["true"]) as process:
-        process.wait()
-    life, ended = living(LONG)
-    life.set_kernels(1)
-    life.add_server(process.pid)
-    life.set_kernels(0)
-    await end_of(ended)
+def test_the_sandbox_is_the_same_in_another_process(tmp_path: Path) -> None:
+    sandbox = Sandbox(("bwrap",), tmp_path, Comparison(tmp_path, {"a": "b"}), "one host", {"PATH": "/bin"})
+    passed = load_welcome(json.loads(dump(Welcome.of(sandbox, "")))).sandbox
+    assert passed is not None
+    found = passed.sandbox()
+    assert replace(found, comparison=sandbox.comparison) == sandbox
+    assert found.comparison.states == sandbox.comparison.states
 
 
 # -- the key ------------------------------------------------------------------------------------------------------

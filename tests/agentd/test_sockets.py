@@ -15,7 +15,7 @@ import pytest
 from anyio.abc import ByteReceiveStream
 from copilot_kernel.acp.locate import locate
 from copilot_kernel.agentd import client, wire
-from copilot_kernel.agentd.connection import MAX_UNREAD_BYTES
+from copilot_kernel.agentd.hub import MAX_UNREAD_BYTES
 from copilot_kernel.agentd.key import AgentSpec
 from copilot_kernel.agentd.sockets import FOLDER, is_own, listen, private_folder, socket_path
 from copilot_kernel.config import Settings

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 from copilot_kernel.acp.jsonrpc import MAX_LINE_BYTES, Lines
 from copilot_kernel.acp.transport import PIECE_BYTES
-from copilot_kernel.agentd.client import BrokerTransport, shared_agent
+from copilot_kernel.agentd.client import shared_agent
 from copilot_kernel.agentd.key import AgentSpec
 from copilot_kernel.agentd.server import Server
 from copilot_kernel.agentd.sockets import listen, socket_path
@@ -26,7 +26,7 @@ async def no_sandbox(folder: Path) -> tuple[None, str]:
 class Wire:
     """One kernel, line by line."""
 
-    def __init__(self, transport: BrokerTransport) -> None:
+    def __init__(self, transport: Any) -> None:
         self.transport, self._lines, self._read = transport, Lines(MAX_LINE_BYTES), list[Any]()
 
     async def request(self, id: int, method: str, **params: Any) -> Any:
@@ -134,5 +134,5 @@ async def serving(spec: AgentSpec, runtime: Path, agent: OneThreadAgent) -> Asyn
 
 
 async def _run(server: Server, listener: socket.socket) -> None:
-    await server.run(listener)
+    await server.listen(listener)
     await server.disconnect_all()

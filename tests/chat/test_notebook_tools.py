@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from copilot_kernel.chat import SharedAgent, open_chat
+from copilot_kernel.chat import open_chat
 from copilot_kernel.chat.notebook_gate import NO_TURN
 from copilot_kernel.chat.notebook_tools import KERNEL_ENDED, introduction, is_here
 from copilot_kernel.config import Settings
@@ -22,7 +22,7 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 from ..acp.scripted import listening, numbered, offering
 from ..notebook_tools.fakes import FakeNotebook
 from .in_notebook import INFO, Agent, in_notebook
-from .loopback import address
+from .loopback import address, connecting
 from .people import Person, ask
 
 Json = dict[str, Any]
@@ -165,11 +165,11 @@ async def test_so_does_one_that_an_agent_with_many_conversations_starts(
     program.chmod(0o700)
     theirs = McpServer("notebook", "stdio", command="theirs")
     settings = replace(settings, agent=str(program), mcp_servers=(theirs,))
-    shared, people = SharedAgent(settings), [Person(), Person()]
+    people = [Person(), Person()]
     async with (
-        shared.agent,
-        open_chat(settings, shared=shared, live=FakeNotebook()) as one,
-        open_chat(settings, shared=shared, live=FakeNotebook()) as two,
+        connecting(settings) as connect,
+        open_chat(settings, connect=connect, live=FakeNotebook()) as one,
+        open_chat(settings, connect=connect, live=FakeNotebook()) as two,
     ):
         await ask(one, "Go", people[0])
         await ask(two, "Go", people[1])
@@ -225,9 +225,8 @@ async def test_an_agent_that_lives_on_keeps_no_session_with_our_address(settings
     info = {"protocolVersion": 1, "agentInfo": INFO, "agentCapabilities": RESUMES}
     async with listening(initialize=info, session_new=numbered(), session_close={}) as (script, launch):
         settings = replace(settings, agent=address(launch))
-        shared = SharedAgent(settings)
-        async with shared.agent, open_chat(settings, shared=shared) as other:
-            async with open_chat(settings, shared=shared, live=FakeNotebook()) as chat:
+        async with connecting(settings) as connect, open_chat(settings, connect=connect) as other:
+            async with open_chat(settings, connect=connect, live=FakeNotebook()) as chat:
                 await ask(chat, "Go")
                 await ask(other, "Go")
             closed = [params["sessionId"] for method, params in script.heard if method == "session/close"]
@@ -253,11 +252,10 @@ async def test_two_notebooks_on_one_agent_have_tools_of_their_own(settings: Sett
         launch,
     ):
         settings = replace(settings, agent=address(launch))
-        shared = SharedAgent(settings)
         async with (
-            shared.agent,
-            open_chat(settings, shared=shared, live=notebooks[0]) as one,
-            open_chat(settings, shared=shared, live=notebooks[1]) as two,
+            connecting(settings) as connect,
+            open_chat(settings, connect=connect, live=notebooks[0]) as one,
+            open_chat(settings, connect=connect, live=notebooks[1]) as two,
         ):
             await one.ready()
             await two.ready()

@@ -1,9 +1,13 @@
 """What agents do without asking: labels that must not accuse the innocent."""
 
+from collections.abc import Sequence
+
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.ledger import unasked_action, why_covered
+from copilot_kernel.permissions.ledger import ONCE, unasked_action, why_covered
+from copilot_kernel.permissions.policy import PolicyContext, judge
+from copilot_kernel.permissions.request import PolicyRequest
 
 from .making import ROOT, around, at, delete, edit, fetch, make, move, run, tool, view
 
@@ -26,7 +30,7 @@ LINKS = {f"{ROOT}/link": "/etc/passwd", f"{ROOT}/unknown": ""}
     ],
 )
 def test_what_should_have_been_asked_about(call: ToolCall, words: str) -> None:
-    assert unasked_action(call, around(call, links=LINKS)) == (words or None)
+    assert unasked_action(PolicyRequest(call, around(call, links=LINKS))) == (words or None)
 
 
 READS = (make("read"), make("read", {"path": ROOT}), make("read", {"path": "src/../a"}), view("a"), view("unknown"))
@@ -35,7 +39,7 @@ OTHERS = (make("think", {"thought": "x"}), make("other", {"todos": ["x"]}), fetc
 
 @pytest.mark.parametrize("call", [*READS, make("search", {"pattern": "/api/v1"}), *OTHERS])
 def test_what_need_not_be_asked_about(call: ToolCall) -> None:
-    assert unasked_action(call, around(call, links=LINKS)) is None
+    assert unasked_action(PolicyRequest(call, around(call, links=LINKS))) is None
 
 
 @pytest.mark.parametrize(
@@ -50,11 +54,16 @@ def test_what_need_not_be_asked_about(call: ToolCall) -> None:
     ],
 )
 def test_covered_by_the_users_own_rules_and_mode(call: ToolCall, allow: str, mode: str, words: str) -> None:
-    assert why_covered(call, (), around(call, allow, mode=mode)) == (words or None)
+    assert covered(call, (), around(call, allow, mode=mode)) == (words or None)
 
 
 def test_what_is_denied_is_covered_by_no_answer() -> None:
-    assert why_covered(run("ls"), [run("ls")], around(run("ls"), deny="Bash(ls)")) is None
+    assert covered(run("ls"), [run("ls")], around(run("ls"), deny="Bash(ls)")) is None
+
+
+def covered(call: ToolCall, standing: Sequence[ToolCall], context: PolicyContext) -> str | None:
+    request = PolicyRequest(call, context)
+    return why_covered(request, judge(request, ONCE), standing)
 
 
 COMMAND = "covered by your earlier answer to the same command"
@@ -84,4 +93,4 @@ EDIT = "covered by your earlier answer to an edit, which holds for later ones"
     ],
 )
 def test_covered_by_an_earlier_always(call: ToolCall, earlier: ToolCall, words: str) -> None:
-    assert why_covered(call, [run("other"), earlier], around(call, links=LINKS)) == (words or None)
+    assert covered(call, [run("other"), earlier], around(call, links=LINKS)) == (words or None)

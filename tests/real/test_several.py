@@ -1,15 +1,23 @@
 """Several notebooks on one agent: by a TCP port, on which it is killed and started again, or shared, and killed."""
 
 import os
+import shlex
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import anyio
 import psutil
 import pytest
+from copilot_kernel.acp.messages import TextBlock
+from copilot_kernel.chat import Chat
 from copilot_kernel.chat.sessions import RESTARTED
+from copilot_kernel.config import Settings
 
+from ..chat.people import Person
 from ..jupyter.front_end import no_settings, until
+from ..limits import LIMIT
 from ..ports import free_port
 from . import model
 from .agents import COPILOT, Agent
@@ -70,6 +78,31 @@ def sharing(agent: Agent) -> Json:
     return found
 
 
+def apart(agent: Agent) -> Json:
+    """How many questions each of two conversations on one agent asks, once the first has allowed more."""
+    with model.running() as scripted:
+        os.environ |= {"JUPYTER_RUNTIME_DIR": str(Path.home() / "run"), **agent.configure(Path.home(), scripted.url)}
+        return anyio.run(_allowing, agent)
+
+
+async def _allowing(agent: Agent) -> Json:
+    project = Path.home() / "project"
+    project.mkdir()
+    settings = Settings(shlex.join(agent.command()), str(project), state=str(Path.home() / "kept"))
+    settings = replace(settings, agent_sharing="user", start_timeout=LIMIT)
+
+    async def questions(kind: str, file: str) -> list[int]:
+        people, prompt = (Person(kind), Person()), agent.prompt(project, {"call": [("shell", f"touch {file}")]})
+        for chat, person in zip((left, right), people, strict=True):
+            await chat.ask([TextBlock(prompt)], person)
+        return [len(person.questions) for person in people]
+
+    async with Chat(settings) as left, Chat(settings) as right:
+        found = {"first": await questions("allow_always", "one"), "always": await questions("allow_once", "one")}
+        await left.options.set_option(*agent.option.split())
+        return {**found, "everything": await questions("allow_once", "two"), "with": right.agent.sharing_state}
+
+
 def _agents(agent: Agent) -> list[psutil.Process]:
     """Processes that are the agent, without those that it started."""
     found = [each for each in psutil.process_iter(["cmdline"]) if agent.arguments[-1] in (each.info["cmdline"] or ())]
@@ -116,3 +149,9 @@ def test_all_go_on_when_the_agent_was_killed_and_again_with_one(seen: Json) -> N
     assert remembered(seen["back"]) == EACH_ITS_OWN
     assert all(RESTARTED in each["text"] for each in seen["back"])
     assert seen["agents after"] == 1
+
+
+@played("test_several.apart", COPILOT)
+def test_what_the_agent_may_do_in_one_conversation_it_asks_about_in_the_other(seen: Json) -> None:
+    told = {"first": [1, 1], "always": [0, 1], "everything": [0, 1]}
+    assert seen == {**told, "with": "shared with 1 other notebook"}

@@ -140,13 +140,13 @@ async def scripted(pool: AgentPool, **answers: Any) -> AsyncIterator[Script]:
     """The only agent is one that is written in the test, until the end of the block."""
     async with listening(**answers) as (script, launch):
         assert launch.address is not None
-        settings, processes = pool.settings, pool.processes
-        pool.settings, pool.processes = replace(settings, agent="tcp://{}:{}".format(*launch.address)), []
+        settings, agents = pool.settings, pool._agents
+        pool.settings, pool._agents = replace(settings, agent="tcp://{}:{}".format(*launch.address)), {}
         try:
             yield script
         finally:
             await pool.close()
-            pool.settings, pool.processes = settings, processes
+            pool.settings, pool._agents = settings, agents
 
 
 def recorder(member: str, into: list[Any]) -> Any:

@@ -98,7 +98,7 @@ async def client(api: Api) -> AsyncIterator[Client]:
 
 @pytest.fixture(scope="module")
 async def pool(environment: Path) -> AsyncIterator[AgentPool]:
-    pool = AgentPool(Settings(agent=os.environ["COPILOT_KERNEL_AGENT"], cwd=str(environment)), 1, ModelCatalogue())
+    pool = AgentPool(Settings(agent=os.environ["COPILOT_KERNEL_AGENT"], cwd=str(environment)), 1, 900, ModelCatalogue())
     yield pool
     await pool.close()
 

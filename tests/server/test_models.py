@@ -9,6 +9,7 @@ from copilot_kernel.server.catalogue import MAX_NAME_CHARS, ModelObject, choose,
 from hypothesis import given, settings
 from hypothesis.strategies import lists, text
 
+from ..acp.scripted import answering
 from .api import LIMIT, Api, recorder, scripted, until
 
 
@@ -143,10 +144,12 @@ async def test_the_list_follows_what_the_agent_changes(api: Api) -> None:
     option = {"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": "n1"}
     update = {"sessionUpdate": "config_option_update", "configOptions": [{**option, "options": [{"value": "n1"}]}]}
     models = {"currentModelId": "m3", "availableModels": [RICH]}
-    async with scripted(api.pool, session_new={"sessionId": "s1", "models": models}) as script:
+    new = [{"sessionId": id, "models": models} for id in ("listed", "s1")]
+    async with scripted(api.pool, session_new=answering(*new)) as script:
         (model,) = (await api.ask("v1/models")).body["data"]
         told = {"id": "m3", "family": "threes", "version": "3.1", "maxInputTokens": 64000}
         assert {name: model[name] for name in told} == told
+        await api.complete("Hello", "kept")
         await script.update(update)
         await until(lambda: [*api.pool.catalogue.models] == ["n1"])
         assert [model["id"] for model in (await api.ask("v1/models")).body["data"]] == ["n1"]

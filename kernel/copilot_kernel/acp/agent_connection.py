@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
@@ -31,6 +31,8 @@ from .process import agent_process
 from .results import parse_initialize, parse_prompt_result, parse_session, parse_sessions
 from .tcp import agent_at
 from .transport import AgentTransport
+
+T = TypeVar("T")
 
 UNSUPPORTED = "{} does not support this ({})"
 NO_SESSION_ID = "opened a session without a sessionId"
@@ -276,7 +278,7 @@ async def connect_agent(
     Raises AgentNotFound, AgentStartFailed, ProtocolUnsupported, AgentRefused.
     """
     deadline = anyio.current_time() + start_timeout
-    opened = _transport(launch, cwd, start_timeout) if transport is None else nullcontext(transport)
+    opened = open_transport(launch, cwd, start_timeout) if transport is None else nullcontext(transport)
     async with opened as transport:
         errors = AgentErrors(launch, transport)
         async with RpcConnection(
@@ -300,16 +302,21 @@ async def connect_agent(
             yield AgentConnection(rpc, errors, info, start_timeout, option_member)
 
 
-@asynccontextmanager
-async def _transport(launch: Launch, cwd: str, seconds: float) -> AsyncIterator[AgentTransport]:
-    """The limit applies to entering only: a TCP connection may take its time."""
+def open_transport(launch: Launch, cwd: str, seconds: float) -> AbstractAsyncContextManager[AgentTransport]:
+    """Start the agent or connect to it. Raises AgentNotFound, AgentStartFailed."""
     address = launch.address
     opening: AbstractAsyncContextManager[AgentTransport]
     command = (*launch.prefix, *launch.argv)
     opening = agent_process(command, cwd, environ=launch.environ) if address is None else agent_at(*address)
+    return opened_within(seconds, opening, launch.label)
+
+
+@asynccontextmanager
+async def opened_within(seconds: float, opening: AbstractAsyncContextManager[T], label: str) -> AsyncIterator[T]:
+    """Enter `opening` in this time; what is opened may take its own. Raises AgentStartFailed."""
     with anyio.CancelScope(deadline=anyio.current_time() + seconds) as limit:
-        async with opening as transport:
+        async with opening as opened:
             limit.deadline = float("inf")
-            yield transport
+            yield opened
     if limit.cancelled_caught:
-        raise AgentStartFailed(f"{launch.label} did not answer within {seconds:g} s", SLOW)
+        raise AgentStartFailed(f"{label} did not answer within {seconds:g} s", SLOW)

@@ -107,6 +107,11 @@ class Broker:
         """The agent has answered `initialize`."""
         return self._introduction is not None
 
+    @property
+    def open_sessions(self) -> set[str]:
+        """The ids of the sessions that kernels own."""
+        return {session.id for session in self._sessions.values() if session.owner is not None}
+
     # -- kernels ----------------------------------------------------------------------------------------------------
 
     def join(self, kernel: Kernel) -> None:

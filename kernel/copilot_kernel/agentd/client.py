@@ -1,4 +1,4 @@
-"""A kernel's way to the broker of its agent, which is started if there is none."""
+"""A kernel's way to the broker of its agent, which is started if there is none; that of a server is in its process."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ from msgspec import structs
 
 from ..acp.lenient import as_dict, as_str, load
 from ..acp.tcp import TcpTransport
-from ..errors import AgentStartFailed
+from ..acp.transport import Transport
+from ..config import Settings
+from ..errors import AgentExited, AgentStartFailed
 from ..sandbox import Sandbox
 from . import wire
+from .hub import Hub, LocalTransport
 from .key import AgentSpec
 from .sockets import OFF, is_own, listen, locked, socket_path
-from .start import SandboxState, StartSpec, Welcome, dump, load_welcome
+from .start import StartSpec, Welcome, dump, load_welcome
 
 IDLE_SECONDS = 60.0
 """Without kernels, after which a broker ends its agent."""
@@ -39,7 +42,7 @@ Prepare = Callable[[Path], Awaitable[tuple[Sandbox | None, str]]]
 """Makes the agent's sandbox, with this folder for files that can be read inside; or says why there is none."""
 
 
-class BrokerTransport(TcpTransport):
+class BrokerTransport:
     """A connection to a shared agent. Its `listeners` take the broker's notifications.
 
     `welcome` says whether the agent is in a sandbox; `kernels` counts all that use it.
@@ -47,8 +50,8 @@ class BrokerTransport(TcpTransport):
 
     is_remote = False
 
-    def __init__(self, stream: SocketStream, welcome: Welcome, received: bytes) -> None:
-        super().__init__(stream)
+    def __init__(self, transport: Transport, welcome: Welcome, received: bytes) -> None:
+        self._transport = transport
         self.welcome, self.kernels = welcome, 1
         self.sandbox = welcome.sandbox.sandbox() if welcome.sandbox else None
         self.listeners: Mapping[str, Callable[[Any], None]] = {
@@ -59,11 +62,17 @@ class BrokerTransport(TcpTransport):
         self._received = received
         self._ending, self._stderr = "the process that runs it for several notebooks closed the connection", ""
 
+    async def send(self, data: bytes) -> None:
+        await self._transport.send(data)
+
     async def receive(self) -> bytes:
         if self._received:
             received, self._received = self._received, b""
             return received
-        return await super().receive()
+        return await self._transport.receive()
+
+    async def close(self) -> None:
+        await self._transport.close()
 
     def ending(self) -> str:
         return self._ending
@@ -93,7 +102,7 @@ async def shared_agent(
 
     `idle`: seconds in which the agent stays when the last kernel has left. Raises AgentStartFailed.
     """
-    hello = {"grace": spec.settings.cancel_grace, "patience": spec.settings.start_timeout, "server": _server()}
+    hello = {**_hello(spec.settings), "server": _server()}
     try:
         path = socket_path(runtime, spec.digest)
         transport = await _dial(path, hello) or await _dial_or_start(path, hello, spec, prepare, idle)
@@ -103,6 +112,22 @@ async def shared_agent(
         yield transport
     finally:
         await transport.close()
+
+
+@asynccontextmanager
+async def local_agent(hub: Hub, settings: Settings) -> AsyncIterator[BrokerTransport]:
+    """Connect to an agent of this process, and disconnect at the exit. Raises AgentStartFailed."""
+    transport = LocalTransport(hub)
+    try:
+        yield await _introduced(transport, _hello(settings))
+    except ValueError as error:
+        raise AgentStartFailed("The agent has ended", ended=True) from error
+    finally:
+        await transport.close()
+
+
+def _hello(settings: Settings) -> dict[str, float]:
+    return {"grace": settings.cancel_grace, "patience": settings.start_timeout}
 
 
 async def _dial_or_start(
@@ -125,8 +150,7 @@ async def _start(path: Path, log: Path, spec: AgentSpec, prepare: Prepare, idle:
     folder = Path(tempfile.mkdtemp(prefix="copilot-kernel-"))
     try:
         sandbox, unsandboxed = await prepare(folder)
-        state = None if sandbox is None else SandboxState.of(sandbox)
-        welcome = Welcome(state, unsandboxed)
+        welcome = Welcome.of(sandbox, unsandboxed)
         start = structs.replace(spec.start, socket=str(path), folder=str(folder), welcome=welcome, idle=idle)
         environ = spec.environ if sandbox is None else sandbox.environment(spec.environ)
         with anyio.CancelScope(shield=True):  # once it runs, the folder is the broker's
@@ -162,10 +186,10 @@ async def _dial(path: Path, hello: dict[str, float], seconds: float | None = Non
     try:
         with (
             anyio.move_on_after(WELCOME_SECONDS if seconds is None else seconds),
-            suppress(anyio.EndOfStream, anyio.BrokenResourceError, ValueError),
+            suppress(AgentExited, ValueError),
         ):
             if is_own(stream.extra(SocketAttribute.raw_socket)):
-                transport = await _introduced(stream, hello)
+                transport = await _introduced(TcpTransport(stream), hello)
     finally:
         if transport is None:
             with anyio.CancelScope(shield=True):
@@ -185,19 +209,20 @@ async def _connected(path: Path) -> SocketStream:
         raise
 
 
-async def _introduced(stream: SocketStream, hello: dict[str, float]) -> BrokerTransport:
-    """Raises anyio's errors of a connection that ends, and ValueError for what is no welcome."""
-    await stream.send(wire.notification(wire.HELLO, hello))
+async def _introduced(transport: Transport, hello: dict[str, float]) -> BrokerTransport:
+    """Raises AgentExited, and ValueError for what is no welcome."""
+    await transport.send(wire.notification(wire.HELLO, hello))
     received = b""
     while b"\n" not in received:
-        received += await stream.receive()
-        if len(received) > MAX_WELCOME_BYTES:
+        data = await transport.receive()
+        received += data
+        if not data or len(received) > MAX_WELCOME_BYTES:
             raise ValueError("no welcome")
     line, _, rest = received.partition(b"\n")
     message = as_dict(load(line))
     if message.get("method") != wire.WELCOME:
         raise ValueError("no welcome")
-    return BrokerTransport(stream, load_welcome(message.get("params")), rest)
+    return BrokerTransport(transport, load_welcome(message.get("params")), rest)
 
 
 def _server() -> int:

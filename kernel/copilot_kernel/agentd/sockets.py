@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import select
 import socket
 import stat
 import struct
@@ -80,13 +79,6 @@ def _uid(peer: socket.socket) -> int | None:
         _version, uid = struct.unpack_from("2I", peer.getsockopt(0, 1, 128))  # SOL_LOCAL, LOCAL_PEERCRED: xucred
         return int(uid)
     return None
-
-
-def has_hung_up(peer: socket.socket) -> bool:
-    """Whether the other end is closed, read to its end or not."""
-    poll = select.poll()
-    poll.register(peer.fileno(), 0)
-    return bool(poll.poll(0))
 
 
 @asynccontextmanager

@@ -20,15 +20,19 @@ class SandboxState(Struct, frozen=True):
     handover: str
     project: str
     protected: dict[str, str]
+    summary: str
+    outer: dict[str, str] | None
 
     @classmethod
     def of(cls, sandbox: Sandbox) -> SandboxState:
-        comparison = sandbox.comparison
-        return cls(sandbox.prefix, str(sandbox.handover), str(comparison.project), dict(comparison.states))
+        comparison, outer = sandbox.comparison, None if sandbox.outer is None else dict(sandbox.outer)
+        protected = dict(comparison.states)
+        return cls(sandbox.prefix, str(sandbox.handover), str(comparison.project), protected, sandbox.summary, outer)
 
     def sandbox(self) -> Sandbox:
         """One for another process, which compares by itself."""
-        return Sandbox(self.prefix, Path(self.handover), Comparison(Path(self.project), self.protected))
+        comparison = Comparison(Path(self.project), self.protected)
+        return Sandbox(self.prefix, Path(self.handover), comparison, self.summary, self.outer)
 
 
 class Welcome(Struct, frozen=True):
@@ -36,6 +40,10 @@ class Welcome(Struct, frozen=True):
 
     sandbox: SandboxState | None = None
     unsandboxed: str = ""
+
+    @classmethod
+    def of(cls, sandbox: Sandbox | None, unsandboxed: str) -> Welcome:
+        return cls(None if sandbox is None else SandboxState.of(sandbox), unsandboxed)
 
 
 class StartSpec(Struct, frozen=True):

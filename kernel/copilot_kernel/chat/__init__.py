@@ -2,7 +2,6 @@
 
 from .chat import Chat, open_chat
 from .session_store import SessionStore
-from .shared import SharedAgent
 from .turn import Turn, View
 
-__all__ = ["Chat", "SessionStore", "SharedAgent", "Turn", "View", "open_chat"]
+__all__ = ["Chat", "SessionStore", "Turn", "View", "open_chat"]

@@ -42,7 +42,7 @@ from ..mcp_config import McpServer, secrets
 from ..redaction import Redactor, redactor, register
 from ..sandbox import Sandbox, unavailable
 from .sandboxing import in_sandbox, no_ports, sandboxed
-from .sharing import shared, shares
+from .sharing import Connect, shared, shares
 
 # Seconds that ending an agent may take; its process group is killed well before.
 FROM_THE_START = "from the start of the agent on"
@@ -90,8 +90,8 @@ class Agent:
     """One process or connection at a time, started when it is needed; `async with` ends it.
 
     `running` is where it notes what others look up. `denied` returns, at each start, what the agent itself shall deny,
-    if it can be told; `ports`, those of loopback where it must reach us. (More than ten attributes, since six are what
-    the agent is started with.)
+    if it can be told; `ports`, those of loopback where it must reach us. `connect` leads to an agent of this process
+    that several share. (More than ten attributes, since seven are what the agent is started with.)
     """
 
     def __init__(
@@ -102,6 +102,7 @@ class Agent:
         serving: Serving = lambda: nullcontext({}),
         denied: Callable[[], Iterable[str]] = tuple,
         ports: Callable[[], Awaitable[Sequence[int]]] = no_ports,
+        connect: Connect | None = None,
     ) -> None:
         self.settings, self.running = settings, running
         # What went over the wire, over all of the agent's lives.
@@ -110,9 +111,8 @@ class Agent:
         self.offered = McpOffer()
         # The connection to the agent that was started last, if several notebooks may share it.
         self.broker: BrokerTransport | None = None
-        # Set, and replaced, whenever a conversation has opened a session or could not.
-        self.session_opened = anyio.Event()
         self._client_handlers, self._serving, self._denied, self._ports = client_handlers, serving, denied, ports
+        self._connect = connect
         self._tasks = anyio.create_task_group()
         self._starting = anyio.Lock()
         self._life: _Life | None = None
@@ -266,8 +266,8 @@ class Agent:
         self, launch: Launch, servers: Sequence[McpServer]
     ) -> AsyncIterator[tuple[Launch, BrokerTransport | None]]:
         """What to start, or the connection to the agent that several notebooks share."""
-        if shares(self.settings, launch):
-            async with shared(self.settings, launch, servers, self._client_handlers) as self.broker:
+        if connect := self._connect or (shared if shares(self.settings, launch) else None):
+            async with connect(self.settings, launch, servers, self._client_handlers) as self.broker:
                 self.running.sandbox, self.running.unsandboxed = self.broker.sandbox, self.broker.welcome.unsandboxed
                 yield launch, self.broker
         else:

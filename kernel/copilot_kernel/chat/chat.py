@@ -47,7 +47,7 @@ from .session_options import SessionOptions
 from .session_store import SessionLocks, SessionStore
 from .session_updates import SessionUpdates
 from .sessions import SessionManager
-from .shared import SharedAgent, SharedAgentHandle
+from .sharing import Connect
 from .state import ConversationState, Observer
 from .trust import TrustGate, TrustStore
 from .turn import FAILED, Stop, Turn, View
@@ -72,8 +72,6 @@ class Chat:
     """
 
     agent: Agent
-    # Enters, ends and leaves the agent: itself, or this conversation's place on one that is shared.
-    handle: Agent | SharedAgentHandle
     state: ConversationState
     session_manager: SessionManager
     # What the session is set to.
@@ -103,7 +101,7 @@ class Chat:
     _logged: int = 0
 
     async def __aenter__(self) -> Self:
-        await self.handle.__aenter__()
+        await self.agent.__aenter__()
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:
@@ -111,7 +109,7 @@ class Chat:
             if self.tools.must_close:  # an agent that lives on keeps nothing that could reach the notebook
                 await self.session_manager.close_for_good()
             await self.tools.close()
-            return await self.handle.__aexit__(*error)
+            return await self.agent.__aexit__(*error)
         finally:
             self.session_manager.release()
             self.undo.history.close()
@@ -258,7 +256,7 @@ class Chat:
     async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
         with stop.scope():
             if (sandbox := self.agent.sandbox) and sandbox.comparison.is_changed:
-                await self.handle.end()
+                await self.agent.end()
             if session_id:
                 await self.session_manager.resume(session_id)
             session = await self.session_manager.ready()
@@ -320,7 +318,7 @@ class Chat:
             await self.services.stop()
             await stop.wait_again()
         self.state.update(NoticeUpdate("warning", ENDED))
-        await self.handle.end()
+        await self.agent.end()
         self.session_manager.drop()
         prompt.cancel()
 
@@ -423,33 +421,31 @@ class Chat:
         """Sign out; UsageError if the agent does not offer that. The next prompt says how to sign in."""
         link = await self.session_manager.link()
         await link.logout()
-        await self.handle.end()
+        await self.agent.end()
 
     async def restart(self) -> None:
         """End the agent, even one that crashes in a loop; the next prompt starts it again."""
         self.session_manager.retry.recovered()
-        await self.handle.end()
+        await self.agent.end()
 
 
 def open_chat(
     settings: Settings,
     notebook: str = "",
     retry: Retry | None = None,
-    shared: SharedAgent | None = None,
+    connect: Connect | None = None,
     place: str = "",
     live: NotebookSource | None = None,
 ) -> Chat:
     """Build a chat, each of its parts after those that it needs.
 
     `notebook` is the path of the notebook whose conversation this is: a later chat of the same path resumes it. Without
-    one, each chat begins a new session. With `shared`, the chat is one of several on that agent, which outlives it.
+    one, each chat begins a new session. `connect` leads to an agent of this process that several conversations share.
     `place` says where its session is open to others who want it; by default, that is the notebook. The agent gets tools
     for `live`, the notebook as it is open.
     """
-    folder, is_started = made_state_folder(settings), shared is None and "://" not in settings.agent
+    folder, running = made_state_folder(settings), RunningAgent()
     turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
-    running = shared.agent.running if shared else RunningAgent()
-    started = shared.agent.settings if shared else settings
     # What an update of the agent's passes, in this order.
     merged, failures = MergedCalls(), FailureFilter(running)
     policy, approvals = PolicyEvaluator(settings, running.is_sandboxed, live), Approvals()
@@ -460,8 +456,8 @@ def open_chat(
     # What the agent asks for.
     permissions, elicitations = Permissions(state, policy, approvals, running), Elicitations(state)
     services = ClientServices(settings, state, permissions, updates.serves, running)
-    store = SessionStore(folder, notebook, started.agent or "copilot", started.folder)
-    outlived = not is_started or settings.agent_sharing != "off"
+    store = SessionStore(folder, notebook, settings.agent or "copilot", settings.folder)
+    outlived = "://" in settings.agent or settings.agent_sharing != "off"
     tools = NotebookTools(live, settings, state, permissions, merged, store.note_runs, outlived=outlived)
     handlers = ClientHandlers(
         updates.receive,
@@ -470,19 +466,16 @@ def open_chat(
         listeners={"elicitation/complete": elicitations.complete},
         answer_form=settings.answer_form,
     )
-    agent = (
-        shared.agent if shared else Agent(settings, running, handlers, services.serve, policy.denied_tools, tools.ports)
-    )
-    handle = SharedAgentHandle(shared, handlers, services.serve, updates, state) if shared else agent
+    agent = Agent(settings, running, handlers, services.serve, policy.denied_tools, tools.ports, connect)
     # What a prompt goes to.
-    trust = TrustGate(settings, state, approvals.clicked.__contains__, can_sandbox=is_started)
+    can_sandbox = connect is None and "://" not in settings.agent
+    trust = TrustGate(settings, state, approvals.clicked.__contains__, can_sandbox=can_sandbox)
     locks = SessionLocks(folder, place or (f"notebook {notebook}" if notebook else "another program"))
     sessions = SessionManager(
-        agent, handle.end, updates, state, retry or Retry(), store, locks, tools, permissions.reset, trust, live
+        agent, updates, state, retry or Retry(), store, locks, tools, permissions.reset, trust, live
     )
     return Chat(
         agent=agent,
-        handle=handle,
         state=state,
         session_manager=sessions,
         options=SessionOptions(sessions, state),

@@ -29,6 +29,7 @@ from ..notebook.live import NotebookSource
 from ..permissions import inputs, policy
 from ..permissions.grants import ACCEPT_EDITS, ACCEPTING
 from ..permissions.policy import Decision, PolicyContext
+from ..permissions.request import PolicyRequest
 from ..permissions.rulebook import HERE, Kind, Rulebook
 from ..programs import own_paths
 from .session_store import replace_file
@@ -102,10 +103,10 @@ class PolicyEvaluator:
         real = await resolve_in_time(policy.paths(call, context))
         return policy.decide(call, options, replace(context, real=real), earlier)
 
-    def context(self, call: ToolCall) -> PolicyContext:
-        """The context of an action of the agent's own that happens already; reads the disk, however long that takes."""
+    def request(self, call: ToolCall) -> PolicyRequest:
+        """An action of the agent's own that happens already; reads the disk, however long that takes."""
         context = self._context(inside=True)
-        return replace(context, real=resolve(policy.paths(call, context)))
+        return PolicyRequest(call, replace(context, real=resolve(policy.paths(call, context))))
 
     def _context(self, *, by_rule: bool = True, inside: bool = False) -> PolicyContext:
         mode, rules, folder = self.book.mode, self.book.rules, self.settings.folder

@@ -43,13 +43,9 @@ class SessionUpdates:
         opening, self._opening = self._opening, None
         return opening.updates if opening else []
 
-    def hears(self, session_id: str) -> bool:
-        """Whether it is the session that is open or being opened. An empty id: whether a new one is being opened."""
-        return any(each is not None and each.id == session_id for each in (self.session, self._opening))
-
     def serves(self, session_id: str) -> bool:
         """Whether a request that names the session is for us; the agent knows the id of a new one before we do."""
-        return self.hears(session_id) or self.hears("")
+        return any(each is not None and each.id in ("", session_id) for each in (self.session, self._opening))
 
     def receive(self, session_id: str, update: Update) -> None:
         """Take in an update, unless it is of another session, as over TCP; one that may be of a new session waits."""

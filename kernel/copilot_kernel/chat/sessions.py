@@ -7,7 +7,7 @@ then is not drawn again. When it cannot be resumed, a line says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -70,15 +70,13 @@ class _NotResumable(Exception):
 class SessionManager:
     """At most one session is open, and locked.
 
-    `end_agent` lets the agent be started again for the next attempt. `on_new_conversation` is called when the
-    conversation is another one than before. `trust` says whether the agent may start or open a session. A conversation
+    `on_new_conversation` is called when the conversation is another one than before. `trust` says whether the agent may start or open a session. A conversation
     is resumed where a cell that it was in is still in the `notebook`.
     """
 
     def __init__(
         self,
         agent: Agent,
-        end_agent: Callable[[], Awaitable[None]],
         updates: SessionUpdates,
         state: ConversationState,
         retry: Retry,
@@ -90,7 +88,7 @@ class SessionManager:
         notebook: NotebookSource | None = None,
     ) -> None:
         self.retry, self._trust, self._notebook = retry, trust, notebook
-        self._agent, self._end_agent, self._updates, self._state = agent, end_agent, updates, state
+        self._agent, self._updates, self._state = agent, updates, state
         self.store, self._locks, self._tools, self._on_new_conversation = store, locks, tools, on_new_conversation
         # The one that was opened last.
         self._last: Session | None = None
@@ -125,7 +123,7 @@ class SessionManager:
         """Raise UsageError if the user does not trust what would run in the folder; hide what must not."""
         absent, settings = await self._trust.check(), self._agent.settings
         if absent != settings.absent:
-            await self._end_agent()
+            await self._agent.end()
             sandbox = "required" if absent else self._trust.settings.sandbox
             self._agent.settings = replace(settings, sandbox=sandbox, absent=absent)
 
@@ -226,7 +224,7 @@ class SessionManager:
         One that was started early is started again at once, since the user may have signed in meanwhile.
         """
         if self._needs_restart:
-            await self._end_agent()
+            await self._agent.end()
         was_early = self._agent.is_early
         try:
             session = await self._resumed(await self.link()) or await self._begun()
@@ -236,7 +234,7 @@ class SessionManager:
                 return await self._open()
             raise
         except AgentStartFailed:
-            await self._end_agent()
+            await self._agent.end()
             raise
         self._needs_restart = False
         return session
@@ -334,13 +332,11 @@ class SessionManager:
                 # Agents start MCP servers with the session, and do not always say that one of them is the trouble.
                 error.hint = " ".join(filter(None, (error.hint, self._agent.offered.blame)))
             if isinstance(error, ConnectionLost):
-                await self._end_agent()
+                await self._agent.end()
             raise
 
     def _end_opening(self) -> Early:
         """Return what came early."""
-        self._agent.session_opened.set()
-        self._agent.session_opened = anyio.Event()
         return self._updates.end()
 
     def _adopt(self, session: Session, saved: SavedSession, *, draws: bool = True) -> None:

@@ -1,25 +1,32 @@
-"""Connect to an agent that several notebooks of the user share, where the settings ask for it."""
+"""Agents that several conversations share: notebooks, where the settings ask for it, and those of a server."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-import anyio
-
-from ..acp.agent_errors import SLOW
+from ..acp.agent_connection import open_transport, opened_within
 from ..acp.handlers import ClientHandlers
-from ..acp.locate import Launch
+from ..acp.locate import Launch, located, with_denied_tools
+from ..acp.mcp import with_mcp_flag
+from ..acp.transport import single_error
 from ..agentd import client
 from ..agentd.client import BrokerTransport, shared_agent
+from ..agentd.hub import Hub
 from ..agentd.key import AgentSpec, shared_environment
+from ..agentd.start import Welcome
 from ..config import Settings
-from ..errors import AgentStartFailed
 from ..mcp_config import McpServer
-from .sandboxing import make_sandbox
+from .rules import PolicyEvaluator
+from .sandboxing import in_sandbox, make_sandbox, sandboxed
+
+Connect = Callable[
+    [Settings, Launch, Sequence[McpServer], ClientHandlers], AbstractAsyncContextManager[BrokerTransport]
+]
+"""Connects to an agent that others use as well."""
 
 
 def shares(settings: Settings, launch: Launch) -> bool:
@@ -46,9 +53,22 @@ async def shared(
         runtime=Path(jupyter_runtime_dir()),
         idle=client.IDLE_SECONDS,
     )
-    with anyio.CancelScope(deadline=anyio.current_time() + settings.start_timeout) as limit:
-        async with opening as transport:
-            limit.deadline = float("inf")
-            yield transport
-    if limit.cancelled_caught:
-        raise AgentStartFailed(f"{launch.label} did not answer within {settings.start_timeout:g} s", SLOW)
+    async with opened_within(settings.start_timeout, opening, launch.label) as transport:
+        yield transport
+
+
+async def run_agent(settings: Settings, idle: float, started: Callable[[Hub], None]) -> None:
+    """Run an agent for conversations of this process, until nobody has needed it for `idle` seconds, or its end.
+
+    Raises AgentNotFound and AgentStartFailed, before `started` is called.
+    """
+    servers = settings.passed_servers
+    launch = with_denied_tools(located(settings), PolicyEvaluator(settings).denied_tools())
+    async with sandboxed(settings, launch, servers) as (sandbox, unsandboxed):
+        with with_mcp_flag(launch, servers, sandbox.handover if sandbox else None) as launch, single_error():
+            launch = in_sandbox(launch, sandbox, settings.folder)
+            async with open_transport(launch, settings.folder, settings.start_timeout) as agent:
+                hub = Hub(agent, Welcome.of(sandbox, unsandboxed), idle, settings.answer_form, waits_for_kernels=True)
+                started(hub)
+                await hub.run()
+            await hub.disconnect_all()

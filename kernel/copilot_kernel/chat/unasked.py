@@ -13,9 +13,9 @@ from ..acp.messages import NoticeUpdate
 from ..conversation import reduce
 from ..conversation.calls import went_on
 from ..conversation.model import Conversation, ToolCall, Unasked
-from ..permissions.ledger import LedgerOutcome, is_denied, subject_of, unasked_action, why_covered
-from ..permissions.policy import PolicyContext
-from ..permissions.request import is_another
+from ..permissions.ledger import ONCE, LedgerOutcome, subject_of, unasked_action, why_covered
+from ..permissions.policy import judge
+from ..permissions.request import PolicyRequest, is_another
 from ..rendering.plain import visible_line
 from .calls import OUR_PREFIX
 from .permission import Approvals, Permissions
@@ -134,22 +134,24 @@ class UnaskedActionMonitor:
         approvals = self._approvals
         if approvals.take_operation(call):
             return None
-        context = self._policy.context(call)
-        words = self._accusation(call, context)
+        request = self._policy.request(call)
+        words = self._accusation(request)
         if words is None:
             return None
-        if cover := why_covered(call, approvals.standing, context):
+        decision = judge(request, ONCE)
+        if cover := why_covered(request, decision, approvals.standing):
             return "covered", Unasked(cover, covered=True)
-        if not is_denied(call, context) and (request := approvals.take_unnamed(call)):
-            return "covered", Unasked(UNNAMED.format(visible_line(request.best_title)), covered=True)
+        if decision.outcome != "reject" and (unnamed := approvals.take_unnamed(call)):
+            return "covered", Unasked(UNNAMED.format(visible_line(unnamed.best_title)), covered=True)
         return "not asked", Unasked(words)
 
-    def _accusation(self, call: ToolCall, context: PolicyContext) -> str | None:
+    def _accusation(self, request: PolicyRequest) -> str | None:
+        call = request.call
         if call.standing.questions:
             return EARLY
         if self._changed_after_approval(call):
             return CHANGED.format(visible_line(subject_of(self._approvals.allowed[call.id])))
-        return unasked_action(call, context)
+        return unasked_action(request)
 
     def _changed_after_approval(self, call: ToolCall) -> bool:
         """Whether the agent now describes something else than what was allowed."""

@@ -13,7 +13,7 @@ from ..acp.messages import PermissionOption
 from ..conversation.model import ToolCall
 from . import inputs
 from .deny import changed_settings
-from .policy import decide, decider
+from .policy import Decision, decider
 from .question import AnsweredBy, PermissionAnswer
 from .request import PolicyContext, PolicyRequest
 
@@ -77,44 +77,37 @@ def _outcome(answer: PermissionAnswer) -> LedgerOutcome:
 
 # -- actions without a question -------------------------------------------------------------------------------------
 
-_ONCE = (PermissionOption("", "", "allow_once"),)
+ONCE = (PermissionOption("", "", "allow_once"),)
 _ACTIONS = ("edit", "delete", "move", "execute")
 _UNASKED: LedgerOutcome = "not asked"
 
 
-def unasked_action(call: ToolCall, context: PolicyContext) -> str | None:
+def unasked_action(request: PolicyRequest) -> str | None:
     """That the agent should have asked: about a change, a command, or something outside the project.
 
     Searching and fetching are not counted.
     """
-    given = inputs.read(call)
+    call, given = request.call, request.given
     if call.kind in _ACTIONS or given.commands or given.changes_files:
         return _UNASKED
-    outside = next((path for path in inputs.paths(call) if _is_outside(path, context)), None)
+    outside = next((path for path in inputs.paths(call) if _is_outside(path, request.context)), None)
     return f"{_UNASKED}, outside the project: {outside}" if outside else None
 
 
-def why_covered(call: ToolCall, standing: Iterable[ToolCall], context: PolicyContext) -> str | None:
-    """What the user had allowed that covers `call`.
+def why_covered(request: PolicyRequest, decision: Decision, standing: Iterable[ToolCall]) -> str | None:
+    """What the user had allowed that covers the call; `decision` is what would be decided about it.
 
     `standing` are the calls for which the user chose an option of kind `allow_always`. What such an answer covers is up
     to the agent; counted is what is certain: the same command, tool or paths, and later edits in the project.
     """
-    request = PolicyRequest(call, context)
     if changed_settings(request):
         return None
-    decision = decide(call, _ONCE, context)
     if decision.outcome == "allow":
-        return f"covered by {decider(decision, context.mode)}"
+        return f"covered by {decider(decision, request.context.mode)}"
     if decision.outcome == "reject":
         return None
     subject = next((found for earlier in standing if (found := _same_subject(request, earlier))), None)
     return f"covered by your earlier answer to {subject}" if subject else None
-
-
-def is_denied(call: ToolCall, context: PolicyContext) -> bool:
-    """Whether a rule or the mode rejects `call`: no answer to a request that does not name it covers it."""
-    return decide(call, _ONCE, context).outcome == "reject"
 
 
 def _same_subject(request: PolicyRequest, earlier: ToolCall) -> str | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import posixpath
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from ..acp.messages import PermissionOption
@@ -37,7 +38,7 @@ MAX_SUGGESTED = 1_000
 ALWAYS_ASKED = ("mcp__notebook__restart_kernel",)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Decision:
     """With outcome `reject`, `option` is None if the agent offers no way to say no; only `cancelled` is left then."""
 
@@ -48,19 +49,36 @@ class Decision:
     reason: str
     # Those that decided together.
     rules: tuple[str, ...] = ()
-    # Rules of which each alone, added to `allow`, would have allowed the call. Only if the outcome is `ask`.
-    would: tuple[str, ...] = ()
-    # The narrowest of them, unless it allows everything.
-    suggestion: str | None = None
-    # A person is asked only because no rule covers the call.
-    is_routine: bool = False
+    # What no rule covers, if a person is asked only because of that.
+    uncovered: PolicyRequest | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_routine(self) -> bool:
+        """A person is asked only because no rule covers the call."""
+        return self.uncovered is not None
+
+    @cached_property
+    def would(self) -> tuple[str, ...]:
+        """Rules of which each alone, added to `allow`, would have allowed the call; tried when somebody looks."""
+        request = self.uncovered
+        return tuple(rule for rule in _candidates(request) if _would_allow(rule, request)) if request else ()
+
+    @property
+    def suggestion(self) -> str | None:
+        """The narrowest of them, unless it allows everything."""
+        return next((rule for rule in self.would if not parse(rule).warning), None)
 
 
 def decide(
     call: ToolCall, options: Sequence[PermissionOption], context: PolicyContext, earlier: ToolCall | None = None
 ) -> Decision:
     """About the merged `call`. `earlier` is the same call as it was shown before it asked. Never raises."""
-    found = _find(PolicyRequest(call, context, earlier))
+    return judge(PolicyRequest(call, context, earlier), options)
+
+
+def judge(request: PolicyRequest, options: Sequence[PermissionOption]) -> Decision:
+    """Like `decide`."""
+    found = _find(request)
     if found.outcome == "reject":
         return replace(found, option=reject(options))
     once = _first(options, "allow_once")
@@ -154,9 +172,7 @@ def _granted(request: PolicyRequest) -> Decision:
         return Decision("ask", None, "mode", reason)
     found = _grant(request)
     if found.problem:
-        would = tuple(rule for rule in _candidates(request) if _would_allow(rule, request))
-        narrow = next((rule for rule in would if not parse(rule).warning), None)
-        return Decision("ask", None, "mode", found.problem, (), would, narrow, is_routine=True)
+        return Decision("ask", None, "mode", found.problem, uncovered=request)
     if not found.rules:
         return Decision("allow", None, "mode", ALLOWED_BY_MODE.format(request.context.mode))
     names = " and ".join(found.rules)
@@ -169,10 +185,16 @@ def _grant(request: PolicyRequest, added: str = "") -> Grant:
     rules, more = request.context.rules, (parse(added),) if added else ()
     found = Grant()
     for allow in (rules.allow, *rules.limits):
-        context = replace(request.context, rules=replace(rules, allow=(*allow, *more)))
-        each = grant(PolicyRequest(request.call, context, request.earlier))
+        each = grant(_with_allow(request, (*allow, *more)))
         found = Grant(tuple(dict.fromkeys((*found.rules, *each.rules))), found.problem or each.problem)
     return found
+
+
+def _with_allow(request: PolicyRequest, allow: tuple[Rule, ...]) -> PolicyRequest:
+    context = request.context
+    if allow == context.rules.allow:
+        return request  # what it has worked out still holds
+    return replace(request, context=replace(context, rules=replace(context.rules, allow=allow)))
 
 
 # -- suggestions ----------------------------------------------------------------------------------------------------

@@ -194,7 +194,7 @@ class CopilotApp(ExtensionApp):
         loaded = config.load()
         folder = loaded.cwd or str(self._serverapp().root_dir)
         # Nobody is asked about the server's environment: it counts as the settings of whoever runs the server.
-        base = replace(loaded, cwd=folder, fs=False, terminal=False, widened=())
+        base = replace(loaded, cwd=folder, fs=False, terminal=False, agent_sharing="off", widened=())
         self.context = self._build_context(base)
         self._log_problems(base)
         self._sweeper = PeriodicCallback(self._sweep, SWEEP_MILLISECONDS)
@@ -202,7 +202,7 @@ class CopilotApp(ExtensionApp):
     def _build_context(self, base: Settings) -> ServerContext:
         activity = Activity(self._serverapp().web_app.settings["last_activity_times"], self.activity_timeout)
         limits = Limits(self.rate_limit, self.concurrency, activity)
-        pool = AgentPool(base, self.pool_size, ModelCatalogue())
+        pool = AgentPool(base, self.pool_size, self.idle_seconds, ModelCatalogue())
         media = MediaStore(
             url_path_join(self._serverapp().base_url, "" if self.root_paths else OWN_PATH, "/api/media/")
         )
@@ -272,7 +272,6 @@ class CopilotApp(ExtensionApp):
         self.context.limits.activity.sweep()
         await self.context.conversations.store.sweep()
         await self.context.chats.store.sweep()
-        await self.context.pool.sweep(self.idle_seconds)
 
     def _serverapp(self) -> Any:
         assert self.serverapp is not None

@@ -50,15 +50,15 @@ class ModelCatalogue:
         self._owner = "agent"
         self._source: object = None
 
-    def is_from(self, connection: object) -> bool:
-        """Whether the models come from the agent at the end of this connection."""
-        return connection is not None and self._source is connection
+    def is_from(self, agent: object) -> bool:
+        """Whether the models come from this agent."""
+        return agent is not None and self._source is agent
 
-    def learn(self, state: SessionState, info: AgentInfo, connection: object) -> None:
+    def learn(self, state: SessionState, info: AgentInfo, agent: object) -> None:
         """Take the models of a session that has just been opened; the one that it begins with comes first."""
-        is_new = self._source is not connection
+        is_new = self._source is not agent
         if is_new:
-            self._source, self.current = connection, state.model
+            self._source, self.current = agent, state.model
         self._owner = sanitised(info.name) or "agent"
         found = self._current_first(state.models)
         alone = Mode(self._owner, info.title or info.name)

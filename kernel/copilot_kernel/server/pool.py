@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from contextvars import Context
 from typing import Any
 from weakref import WeakSet
 
-from ..chat import Chat, SharedAgent, open_chat
+from ..acp.messages import ConfigUpdate, Update
+from ..agentd.client import BrokerTransport, local_agent
+from ..agentd.hub import Hub
+from ..chat import Chat, open_chat
 from ..chat.agent import Retry
+from ..chat.sharing import run_agent
 from ..config import Settings
 from ..errors import AgentError, CopilotError
 from ..frontend.chat_runner import CLOSE_LIMIT, ChatRunner
@@ -22,94 +26,60 @@ API_PLACE = "the HTTP endpoint of the server"
 """Where a session is open, for the message to others who want it."""
 MAX_STARTS = 2
 """Attempts to start an agent, for one request: a client is waiting."""
+STOPPING = "the server is stopping"
 
 _log = logging.getLogger(__name__)
-
-
-class Process:
-    """One agent process, which lives in a task of its own."""
-
-    def __init__(self, shared: SharedAgent) -> None:
-        self.shared = shared
-        self.used = asyncio.get_running_loop().time()
-        """When a conversation last began here, on the loop's clock."""
-        self.entered = asyncio.Event()
-        """It accepts sessions, or has ended."""
-        self._leaving = asyncio.Event()
-        self._life = asyncio.get_running_loop().create_task(self._live(), context=Context())
-
-    @property
-    def conversations(self) -> int:
-        """How many there are."""
-        return len(self.shared.handles)
-
-    @property
-    def connection(self) -> object | None:
-        """The connection to the agent; None unless it runs."""
-        return self.shared.agent.link
-
-    @property
-    def takes_conversations(self) -> bool:
-        """New conversations may begin here."""
-        return not (self.shared.retiring or self._life.done())
-
-    async def close(self) -> None:
-        """End the agent, in bounded time."""
-        self._leaving.set()
-        await asyncio.wait({self._life}, timeout=CLOSE_LIMIT)
-        self._life.cancel()
-        with suppress(asyncio.CancelledError, Exception):
-            await self._life
-
-    async def _live(self) -> None:
-        try:
-            async with self.shared.agent:
-                self.entered.set()
-                await self._leaving.wait()
-        finally:
-            self.entered.set()
 
 
 class AgentPool:
     """At most `size` agents that take new conversations, and retired ones until their conversations have ended.
 
-    `settings` say which agent to start; `catalogue` learns its models.
+    `settings` say which agent to start; one that is idle for `idle_seconds` is ended. `catalogue` learns its models.
     """
 
-    def __init__(self, settings: Settings, size: int, catalogue: ModelCatalogue) -> None:
+    def __init__(self, settings: Settings, size: int, idle_seconds: float, catalogue: ModelCatalogue) -> None:
         self.settings, self.catalogue = settings, catalogue
-        self.processes: list[Process] = []
-        self._size = size
+        self._size, self._idle_seconds = size, idle_seconds
+        self._agents: dict[asyncio.Task[None], asyncio.Future[Hub]] = {}
         self._runners: WeakSet[ChatRunner] = WeakSet()
-        self._listing = asyncio.Lock()
+        self._listing, self._starting = asyncio.Lock(), asyncio.Lock()
+
+    @property
+    def hubs(self) -> list[Hub]:
+        """Those whose agents were started and have not ended."""
+        return [started.result() for started in self._agents.values() if started.done()]
 
     @property
     def running(self) -> int:
         """Agents that were started and have not ended."""
-        return sum(process.connection is not None for process in self.processes)
+        return len(self.hubs)
 
     @property
     def conversations(self) -> int:
         """Conversations of all agents."""
-        return sum(process.conversations for process in self.processes)
+        return sum(len(hub.broker.kernels) for hub in self.hubs)
 
     @property
     def open_sessions(self) -> set[str]:
         """The ids of the sessions that conversations are in."""
-        return {session for process in self.processes for session in process.shared.open_sessions}
+        return {session for hub in self.hubs for session in hub.broker.open_sessions}
 
     # -- conversations ----------------------------------------------------------------------------------------------
 
-    async def runner(self, settings: Settings, place: str) -> ChatRunner:
+    def runner(self, settings: Settings, place: str) -> ChatRunner:
         """A new conversation under the rules of `settings`; the caller closes it. `place` names it to others."""
-        await self._prepare()
-        runner = ChatRunner(
-            lambda: open_chat(
-                settings, retry=Retry(max_attempts=MAX_STARTS), shared=self._least_used().shared, place=place
-            )
-        )
+        runner = ChatRunner(lambda: self._chat(settings, place))
         self._runners.add(runner)
         return runner
+
+    def _chat(self, settings: Settings, place: str) -> Chat:
+        chat = open_chat(settings, retry=Retry(max_attempts=MAX_STARTS), connect=self._connect, place=place)
+        chat.observers.append(self._learn)
+        return chat
+
+    def _learn(self, update: Update | None) -> None:
+        if isinstance(update, ConfigUpdate):
+            self.catalogue.update(update)
 
     async def open_session(self, chat: Chat) -> None:
         """Open the session of a conversation and learn the agent's models. Raises CopilotError."""
@@ -119,13 +89,14 @@ class AgentPool:
             self.note_failure(error)
             raise
         if chat.info is not None:
-            self.catalogue.learn(state, chat.info, chat.agent.link)
+            hub = next((hub for hub in self.hubs if state.id in hub.broker.open_sessions), None)
+            self.catalogue.learn(state, chat.info, hub)
 
     async def models(self) -> dict[str, ModelObject]:
         """Those that the agent offers; a session is opened to ask it, once for each agent. Raises CopilotError."""
         async with self._listing:
-            if not any(self.catalogue.is_from(process.connection) for process in self.processes):
-                runner = await self.runner(self.settings, API_PLACE)
+            if not any(map(self.catalogue.is_from, self.hubs)):
+                runner = self.runner(self.settings, API_PLACE)
                 try:
                     await runner.do(self.open_session)
                 finally:
@@ -136,69 +107,69 @@ class AgentPool:
         """End a conversation. The agent may forget it, unless it keeps it on disk; `delete`: it should, if it can."""
         session = runner.chat.session if runner.chat else None
         try:
-            if session is not None:
-                await _attempt(runner, lambda chat: _end(chat, session.id if delete else ""))
+            if delete and session is not None:
+                await _attempt(runner.do(lambda chat: _delete(chat, session.id)))
         finally:
             await runner.close(CLOSE_LIMIT)
             self._runners.discard(runner)
 
-    # -- processes --------------------------------------------------------------------------------------------------
-
-    async def sweep(self, seconds: float) -> None:
-        """End the agents that were idle for so long; retired ones at once."""
-        await self._reap()
-        now = asyncio.get_running_loop().time()
-        for process in self.processes:
-            if not process.conversations and process.connection and now - process.used > seconds:
-                await process.shared.agent.end()
+    # -- agents -----------------------------------------------------------------------------------------------------
 
     def note_failure(self, error: CopilotError) -> None:
         """Retire all agents if `error` asks for a sign-in: agents read their credentials when they start."""
         if isinstance(error, AgentError) and error.signed_out:
-            for process in self.processes:
-                process.shared.retiring = True
+            for hub in self.hubs:
+                hub.broker.retire()
 
     async def close(self) -> None:
-        """End all conversations, then all agents, each concurrently."""
+        """End all conversations, then all agents, each concurrently and in bounded time."""
         runners, self._runners = [*self._runners], WeakSet()
         await asyncio.gather(*(runner.close(CLOSE_LIMIT) for runner in runners))
-        processes, self.processes = self.processes, []
-        await asyncio.gather(*(process.close() for process in processes))
+        for hub in self.hubs:
+            hub.end(STOPPING)
+        if self._agents:
+            await asyncio.wait(self._agents, timeout=CLOSE_LIMIT)
+        for task in self._agents:
+            task.cancel()
 
-    async def _reap(self) -> None:
-        """End retired processes whose last conversation has ended."""
-        over = [process for process in self.processes if not (process.conversations or process.takes_conversations)]
-        self.processes = [process for process in self.processes if process not in over]
-        await asyncio.gather(*(process.close() for process in over))
+    @asynccontextmanager
+    async def _connect(self, settings: Settings, *of_notebooks: Any) -> AsyncIterator[BrokerTransport]:
+        """To the agent with the fewest conversations, which is started here, as the settings of the server say."""
+        async with self._starting:
+            usable = [hub for hub in self.hubs if not hub.broker.retiring]
+            if len(usable) < self._size and all(hub.broker.kernels for hub in usable):
+                usable = [await self._start()]
+        async with local_agent(min(usable, key=lambda hub: len(hub.broker.kernels)), settings) as transport:
+            yield transport
 
-    async def _prepare(self) -> None:
-        """Have a process that takes a new conversation."""
-        await self._reap()
-        usable = [process for process in self.processes if process.takes_conversations]
-        if len(usable) < self._size and all(process.conversations for process in usable):
-            self.processes.append(Process(SharedAgent(self.settings, self.catalogue.update)))
-        for process in self.processes:
-            await process.entered.wait()
+    async def _start(self) -> Hub:
+        """Start an agent, in a task of its own. Raises AgentError."""
+        loop = asyncio.get_running_loop()
+        started: asyncio.Future[Hub] = loop.create_future()
+        work = run_agent(self.settings, self._idle_seconds, started.set_result)
+        agent = loop.create_task(work, context=Context())
+        self._agents[agent] = started
+        agent.add_done_callback(self._agents.pop)
+        either: set[asyncio.Future[Any]] = {agent, started}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if agent.done():
+            agent.result()
+        return started.result()
 
-    def _least_used(self) -> Process:
-        found = min(self.processes, key=lambda process: (not process.takes_conversations, process.conversations))
-        found.used = asyncio.get_running_loop().time()
-        return found
 
-
-async def _end(chat: Chat, deleted: str) -> None:
-    """Close the session, then delete that of this id: agents need not delete an open one."""
+async def _delete(chat: Chat, session_id: str) -> None:
+    """Close the session first: agents need not delete an open one."""
     await chat.new()
-    if deleted and chat.agent.link is not None and chat.agent.link.can("delete"):
-        await chat.delete(deleted)
+    if chat.agent.link is not None and chat.agent.link.can("delete"):
+        await chat.delete(session_id)
 
 
-async def _attempt(runner: ChatRunner, work: Callable[[Chat], Coroutine[Any, Any, None]]) -> None:
+async def _attempt(work: Coroutine[Any, Any, None]) -> None:
     """Do what the agent may refuse, in bounded time; a failure is only logged."""
     error: BaseException | None
     try:
         async with asyncio.timeout(CLOSE_LIMIT):
-            (error,) = await asyncio.gather(runner.do(work), return_exceptions=True)
+            (error,) = await asyncio.gather(work, return_exceptions=True)
     except TimeoutError as late:
         error = late
     if isinstance(error, CopilotError | TimeoutError | asyncio.CancelledError):

@@ -198,7 +198,7 @@ class SessionsHandler(Handler):
     async def _sessions(self) -> tuple[SessionInfo, ...]:
         if not self.context.pool.running:
             return ()
-        runner = await self.context.pool.runner(self.context.chat_settings, CHAT_PLACE)
+        runner = self.context.pool.runner(self.context.chat_settings, CHAT_PLACE)
         try:
             return await runner.do(self._resumable)
         except CopilotError:

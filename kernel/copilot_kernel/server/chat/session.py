@@ -64,9 +64,9 @@ class ChatServices:
     save_file: SaveFile
     default_model: str = ""
 
-    async def new_context(self) -> CommandContext:
+    def new_context(self) -> CommandContext:
         """The context of a new conversation."""
-        return CommandContext(await self.pool.runner(self.settings, CHAT_PLACE), lambda: self.settings)
+        return CommandContext(self.pool.runner(self.settings, CHAT_PLACE), lambda: self.settings)
 
     async def open_session(self, chat: Chat) -> None:
         """Open the session of a conversation, with the default model. Raises CopilotError."""

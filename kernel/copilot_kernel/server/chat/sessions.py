@@ -116,7 +116,7 @@ class ChatSessionManager:
     async def _create(self) -> ChatSession:
         if not await self.store.make_room(len(self._opening)):
             raise UsageError(f"{self.store.size} conversations are already open.", "Close one of them first.")
-        context = await self._services.new_context()
+        context = self._services.new_context()
         return ChatSession(context, self._services, self._limits, lambda session: self.store.add(session.id, session))
 
     # -- releasing ----------------------------------------------------------------------------------------------------

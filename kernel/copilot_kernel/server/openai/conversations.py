@@ -128,7 +128,7 @@ class ConversationCache:
     async def _create(self, name: str) -> ApiConversation:
         if name and not await self.store.make_room():
             raise LimitExceeded("Too many conversations are open (CopilotApp.kept_sessions).", 10)
-        runner = await self._pool.runner(self.settings, API_PLACE)
+        runner = self._pool.runner(self.settings, API_PLACE)
         conversation = ApiConversation(self._pool, runner, self._agent_mode, self._idle_seconds)
         if name:
             self.store.add(name, conversation)
