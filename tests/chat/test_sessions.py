@@ -187,7 +187,7 @@ async def test_two_kernels_never_go_on_with_the_same_conversation(opened: Open) 
             for refused in (other.resume(first.session_id, Person()), other.delete(first.session_id)):
                 with pytest.raises(SessionInUse) as error:
                     await refused
-                assert (open_here in str(error.value), "close" in error.value.hint) == (True, True)
+                assert (open_here in str(error.value), "Close" in error.value.hint) == (True, True)
             assert (await ask(other, "demo: say three")).session_id == turn.session_id
         assert await turns(chat) == "2"
 

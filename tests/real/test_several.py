@@ -97,7 +97,7 @@ async def _allowing(agent: Agent) -> Json:
             await chat.ask([TextBlock(prompt)], person)
         return [len(person.questions) for person in people]
 
-    async with Chat(settings) as left, Chat(settings) as right:
+    async with open_chat(settings) as left, open_chat(settings) as right:
         found = {"first": await questions("allow_always", "one"), "always": await questions("allow_once", "one")}
         await left.options.set_option(*agent.option.split())
         return {**found, "everything": await questions("allow_once", "two"), "with": right.agent.sharing_state}

@@ -70,8 +70,8 @@ class _NotResumable(Exception):
 class SessionManager:
     """At most one session is open, and locked.
 
-    `on_new_conversation` is called when the conversation is another one than before. `trust` says whether the agent may start or open a session. A conversation
-    is resumed where a cell that it was in is still in the `notebook`.
+    `on_new_conversation` is called when the conversation is another one than before. `trust` says whether the agent may
+    start or open a session. A conversation is resumed where a cell that it was in is still in the `notebook`.
     """
 
     def __init__(
