@@ -197,6 +197,11 @@ class Chat:
         return changes_of(f"{self.settings.agent or 'copilot'} {self.info.name if self.info else ''}")
 
     @property
+    def unseen(self) -> str:
+        """What the agent cannot do with the notebook; empty if nothing is known of that."""
+        return self._tools.unseen
+
+    @property
     def standing(self) -> tuple[str, ...]:
         """What its own commands, options and modes have changed in the open session, whoever set them.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..acp.messages import Diff, Location, TextBlock, ToolCallUpdate, ToolContent
+from ..acp.messages import Diff, Location, NoticeUpdate, TextBlock, ToolCallUpdate, ToolContent
 from ..conversation import calls
 from ..conversation.model import ToolCall
 from ..mcp_config import OWN_SERVER
@@ -23,6 +23,7 @@ from ..notebook.gate import Decision, Proposal
 from ..notebook.live import NotebookError
 from ..notebook.tools import InvalidArguments, Tool, tools_for
 from ..permissions import inputs
+from ..rendering.own_tools import NOTICE_OF_READS
 from .calls import equal
 from .merged_calls import MergedCalls
 from .operations import is_planning
@@ -119,7 +120,7 @@ class NotebookGate:
     def _announce_reads(self) -> None:
         if not self._has_announced_reads:
             self._has_announced_reads = True
-            self._state.notify("info", SEES.format(self._sees))
+            self._state.update(NoticeUpdate("info", SEES.format(self._sees), about=NOTICE_OF_READS))
 
     def _decision_text(self, key: str) -> str:
         """What was decided about a call of ours, and by whom."""

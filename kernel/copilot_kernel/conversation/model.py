@@ -35,7 +35,8 @@ FINAL: frozenset[str] = frozenset({"completed", "failed", "rejected", "cancelled
 class Message(Struct, frozen=True):
     """Text of one speaker, as markdown. Other content of a message is an `Attachment` after it.
 
-    `is_over`: text that comes now may be another's; what continues a sentence belongs to it all the same.
+    `is_over`: text that comes now may be another's; what continues a sentence belongs to it all the same. `of_task`:
+    a sub-agent said it, and the speaker is "thought", since it is not said to the user.
     """
 
     id: int
@@ -44,6 +45,7 @@ class Message(Struct, frozen=True):
     text: GrowingText
     message_id: str | None = None
     is_over: bool = False
+    of_task: bool = False
 
 
 class Attachment(Struct, frozen=True):

@@ -57,6 +57,8 @@ class Situation:
     """What the agent's own commands, options and modes have changed."""
     trusted: tuple[Remembered, ...] = ()
     """What the user trusts, in any folder."""
+    unseen: str = ""
+    """What the agent cannot do with the notebook."""
 
     @property
     def in_force(self) -> Rulebook:
@@ -120,6 +122,7 @@ class CommandContext:
             chat.agent.sharing_state,
             chat.standing,
             tuple(chat.trusted.all()),
+            chat.unseen,
         )
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:

@@ -20,7 +20,7 @@ from ..conversation.model import ToolCall
 from ..permissions import inputs
 from . import raw
 from .diff import MAX_SHOWN_LINES, Change, between, compared, counted, parse_unified
-from .tool_call import output_of, shown_path
+from .tool_call import ChangedLines, output_of, shown_path
 
 What = Literal["new", "changed", "deleted", "moved"]
 
@@ -107,7 +107,7 @@ class TurnChanges:
     opened: tuple[str, ...] = ()
 
 
-def line_counts(files: Iterable[FileChange]) -> str:
+def line_counts(files: Iterable[FileChange | ChangedLines]) -> str:
     """`+31 −13`; empty if no line is known to change."""
     each = [(file.added, file.removed) for file in files]
     totals = zip("+−", (sum(added for added, _ in each), sum(removed for _, removed in each)), strict=True)

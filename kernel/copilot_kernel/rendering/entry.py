@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import takewhile
+from collections.abc import Callable, Iterable
 
 from ..acp.messages import Speaker
 from ..conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
@@ -14,6 +13,7 @@ from .markup import (
     BLUE,
     GREEN,
     GREY,
+    INDENT,
     LINE,
     NO_MATHS,
     RED,
@@ -32,10 +32,9 @@ from .markup import (
 from .output import shortened
 from .plain import one_line, prose, visible_line, visible_text
 from .raw import as_json
-from .tool_call import is_lookup, lookups_summary, render_tool_call
+from .stretch import in_one_line, parts
+from .tool_call import OF_TASK, Row, render_tool_call
 
-MAX_GROUP = 30
-"""Entries in one line: each time that one changes, all of them are rendered."""
 _MAX_PREVIEW_CHARS = 90
 _SEVERITIES = {"info": ("ℹ", BLUE), "warning": ("⚠", AMBER), "error": ("✗", RED)}
 _BOXES = {"pending": ("☐", GREY), "in_progress": ("◐", BLUE), "completed": ("☑", GREEN)}
@@ -45,7 +44,7 @@ def render(entry: Entry, cwd: str = "") -> Bundle:
     """`entry` as it stands, complete; paths inside `cwd` are shown relative to it."""
     match entry:
         case Message():
-            return render_text(entry.speaker, str(entry.text))
+            return render_text(entry.speaker, str(entry.text), of_task=entry.of_task)
         case Attachment():
             return render_attachment(entry)
         case ToolCall():
@@ -59,46 +58,35 @@ def render(entry: Entry, cwd: str = "") -> Bundle:
 def render_group(entries: Iterable[Entry], draw: Callable[[Entry], Bundle] = render) -> Bundle:
     """Several entries, each rendered by `draw`, in one bundle, one below the other; images become part of the HTML.
 
-    Calls in a row that only read, search or plan, with the thoughts between them, are folded into one line of the HTML.
+    Those that `stretch.parts` puts together are folded into one line of the HTML.
     """
     html, text = [], []
     for part in parts(list(entries)):
-        bodies = []
+        bodies, rows = [], []
         for entry in part:
             rendered = draw(entry)
             bodies.append(attachment_html(entry.block) if isinstance(entry, Attachment) else rendered["text/html"])
             text.append(rendered["text/plain"])
-        calls = [entry for entry in part if isinstance(entry, ToolCall)]
-        html.append(card(fold(escape(lookups_summary(calls)), lines(bodies))) if len(part) > 1 else bodies[0])
+            rows += [rendered] if isinstance(rendered, Row) else []
+        html.append(in_one_line(part, bodies, rows) if len(part) > 1 else bodies[0])
     return bundle(lines(html), lines(text))
 
 
-def parts(entries: list[Entry]) -> Iterator[list[Entry]]:
-    """Each entry for itself, or several lookups with the thoughts between them, at most MAX_GROUP."""
-    while entries:
-        quiet = takewhile(is_quiet, entries[:MAX_GROUP])
-        lookups = [index for index, entry in enumerate(quiet) if isinstance(entry, ToolCall)]
-        size = lookups[-1] + 1 if len(lookups) > 1 and lookups[0] == 0 else 1
-        yield entries[:size]
-        entries = entries[size:]
+def render_text(speaker: Speaker, source: str, html: str | None = None, *, of_task: bool = False) -> Bundle:
+    """`source` (markdown) as `speaker` said it, thoughts folded, as is what a sub-agent says beneath its task.
 
-
-def is_quiet(entry: Entry) -> bool:
-    """Whether it may be shown with others in one line: a lookup, or a thought between two."""
-    is_thought = isinstance(entry, Message) and entry.speaker == "thought"
-    return is_thought or (isinstance(entry, ToolCall) and is_lookup(entry))
-
-
-def render_text(speaker: Speaker, source: str, html: str | None = None) -> Bundle:
-    """`source` (markdown) as `speaker` said it, thoughts folded; `html` is its HTML, if that exists already."""
+    `html` is its HTML, if that exists already.
+    """
     if speaker == "user":
         return bundle(pre(escape(source)), "\n".join(f"> {line}".rstrip() for line in prose(source).split("\n")))
     body, text = to_html(source) if html is None else html, prose(source).strip("\n")
     if speaker != "thought":
         return bundle(body, text)
-    summary = f'<span class="{NO_MATHS}">{muted("Thinking")} {muted(_preview(source))}</span>'
-    indented = "\n".join(("Thinking:", *(f"  {line}".rstrip() for line in text.split("\n"))))
-    return bundle(fold(summary, f'<div style="margin-left:10px">{body}</div>'), indented)
+    who, mark = ("Sub-agent", OF_TASK) if of_task else ("Thinking", "")
+    summary = f'<span class="{NO_MATHS}">{muted(who)} {muted(_preview(source))}</span>'
+    html = fold(summary, f'<div style="margin-left:10px">{body}</div>')
+    indented = (f"{'  ' * (of_task + 1)}{line}".rstrip() for line in text.split("\n"))
+    return bundle(f'<div style="{INDENT[1:]}">{html}</div>' if of_task else html, "\n".join((f"{mark}{who}:", *indented)))
 
 
 def _preview(source: str) -> str:
