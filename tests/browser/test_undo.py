@@ -185,11 +185,11 @@ def test_a_deleted_cell_comes_back_once(context: BrowserContext, lab: Lab, by: s
         story.notebook.output(2).get_by_role("button", name="Restore").click()
         expect(story.notebook.output(3)).to_contain_text("Restored: deleted cell “a = 1”.")
         story.notebook.run(3)
-        expect(story.notebook.output(3)).to_contain_text("There is nothing to restore.")
+        expect(story.notebook.output(3)).to_contain_text("Nothing to restore.")
     else:
         assert story.undo() == [LOAD, "a = 1", prompt]
         undo.click()
-        expect(story.notebook.output(3)).to_contain_text("There is nothing to restore.")
+        expect(story.notebook.output(3)).to_contain_text("Nothing to restore.")
     assert story.sources()[:3] == [LOAD, "a = 1", prompt]
     assert [source for source in story.sources() if source == "a = 1"] == ["a = 1"]
 

@@ -167,7 +167,8 @@ def test_a_unified_diff_that_says_the_same_has_the_numbers_of_the_file():
     diff = (Diff("/project/notes.txt", "two", "TWO"),)
     shown = plain(title="Edit", kind="edit", status="failed", raw_input=raw_input, content=diff)
     assert shown == (
-        "✗ Edit · failed\n  --- notes.txt\n  +++ notes.txt\n  @@ -1,3 +1,3 @@\n   one\n  -two\n  +TWO\n   three"
+        "✗ notes.txt · +1 −1 · failed\n"
+        "  --- notes.txt\n  +++ notes.txt\n  @@ -1,3 +1,3 @@\n   one\n  -two\n  +TWO\n   three"
     )
 
 

@@ -137,9 +137,8 @@ def _chunk(before: Conversation, chunk: Chunk) -> Conversation:
 
 def _is_of_task(before: Conversation) -> bool:
     """Whether the agent's text is a sub-agent's, which GitHub Copilot does not mark; decided where a message begins."""
-    last = before.entries.last
-    if isinstance(last, Message) and last.turn == before.turn and not last.is_over:
-        if last.speaker == "agent" or last.of_task:
+    match before.entries.last:
+        case Message(turn=before.turn, is_over=False, speaker=speaker) as last if last.of_task or speaker == "agent":
             return last.of_task
     return any(map(calls.runs_task, before.entries.unfinished()))
 
@@ -220,9 +219,7 @@ def _plan(before: Conversation, update: PlanUpdate) -> Conversation:
 def _agent_notice(before: Conversation, update: NoticeUpdate) -> Conversation:
     """The agent's own notice; an unknown severity is shown like `info`."""
     severity = update.severity if update.severity in ("info", "warning", "error") else "info"
-    notice = Notice(
-        len(before.entries), before.turn, severity, update.title, update.description, about=update.about
-    )
+    notice = Notice(len(before.entries), before.turn, severity, update.title, update.description, about=update.about)
     return before.with_entry(notice)
 
 

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
-from ..chat.turn_record import endings, metadata_of
 from ..conversation.model import Attachment, Entry, Message, Notice, ToolCall
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
 from ..rendering.changes import TurnChanges, changes_of
 from ..rendering.elicitation import answer_line
-from ..rendering.failure import render_failure
+from ..rendering.footer import TouchedCell
 from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.question import headline
 from .answering import UNSEEN, Show, kept_active
@@ -34,6 +33,7 @@ from .cell import Cell
 from .confirming import confirm
 from .console import Console
 from .eliciting import elicit
+from .ending import Ending
 from .output_area import OutputArea
 from .page_turn import PageTurn, key_of
 from .slots import MAX_QUESTIONS, OpenQuestion
@@ -75,7 +75,8 @@ class Display:
         # For notices, which are no entries of the conversation: negative numbers.
         self._ids = count(-1, -1)
         self._calls: dict[int, ToolCall] = {}
-        self._changes: TurnChanges | None = None
+        self._ending: Ending | None = None
+        self._ending_ids: list[str] = []
         self.unseen: list[str] = []
         """What was asked in questions that were cancelled because no client showed them."""
 
@@ -184,7 +185,7 @@ class Display:
         if isinstance(self._output, OutputArea):
             await self._output.drawn()
 
-    def finish(self, turn: Turn, cells: Sequence[tuple[str, str]] = (), changes: TurnChanges | None = None) -> None:
+    def finish(self, turn: Turn, cells: Sequence[TouchedCell] = (), changes: TurnChanges | None = None) -> None:
         """The turn is over: send what waits, and its ending, with the record as metadata of what comes first.
 
         What a failed turn has changed stands below the error. `cells`: see `Footer`. Without `changes`, those that the
@@ -193,18 +194,24 @@ class Display:
         self._output.settle()
         if self._replays:  # nothing was done now
             turn = replace(turn, tool_calls=())
-        self._changes, live = changes or changes_of(turn.tool_calls, self._cwd), self._cell.live
-        if not live:  # another program's changes are not to be compared
-            self._changes = replace(self._changes, also=(), more=0)
-        metadata = metadata_of(turn, self._changes, is_batch=not live)
-        failure = [render_failure(turn.failure)] if turn.failure is not None else []
-        for number, ending in enumerate((*failure, *endings(turn, self._changes, timed=live, cells=cells))):
-            self._output.add(ending, {} if number else metadata)
+        changes = changes or changes_of(turn.tool_calls, self._cwd)
+        if not self._cell.live:  # another program's changes are not to be compared
+            changes = replace(changes, also=(), more=0)
+        self._ending = Ending(turn, changes, cells, self._cell.live)
+        self._ending_ids = [self._output.add(bundle, metadata) for bundle, metadata in self._ending.outputs()]
+
+    def undone(self, files: Sequence[str], cells: Sequence[str]) -> None:
+        """These were restored: the ending says so, where it can be updated. `cells`: see `Ending.without`."""
+        assert self._ending is not None
+        self._ending = self._ending.without(files, cells)
+        for display_id, (bundle, metadata) in zip(self._ending_ids, self._ending.outputs(), strict=False):
+            if display_id:
+                self._cell.update(bundle, display_id=display_id, metadata=metadata)
 
     @property
     def changed_files(self) -> tuple[str, ...]:
-        """What the turn has changed, also if it failed."""
-        changes = self._changes or changes_of(tuple(self._calls.values()), self._cwd)
+        """What the turn has changed and was not undone, also if it failed."""
+        changes = self._ending.changes if self._ending else changes_of(tuple(self._calls.values()), self._cwd)
         return tuple(file.path for file in changes.files)
 
     def close(self) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from ..errors import AuthRequired, CopilotError
 from . import vs_code
@@ -24,7 +24,8 @@ from .saved_notebook import saved_id
 if TYPE_CHECKING:
     from ..chat import Chat, SessionStore, Turn
     from ..config import Settings
-    from .rerun import Reruns
+    from .display import Display
+    from .rerun import OldTurn, Reruns
 
 NOTICE = (
     "A question was cancelled because no open page showed it: {}\n"
@@ -200,7 +201,7 @@ class KernelSession:
                     raise
             finally:
                 undo = self._noted_for_undo(notebook)
-            turn, cells, changes = replace(turn, undo=undo), list[tuple[str, str]](), None
+            turn, cells, changes = replace(turn, undo=undo), list[Any](), None
             try:
                 cells += await self._live.touched_cells() if self._live else ()
                 changes = await self.chat_runner.changes(turn)
@@ -214,7 +215,10 @@ class KernelSession:
             if is_answer or display.changed_files:  # else nothing was done, and the turn before it is still the last
                 answer = turn if is_answer and settings.rerun != "run" else None  # else it is never shown again
                 shown = tuple(each for key, each in cell.shown.items() if key not in before) if answer else ()
-                self._reruns.end(cell, OldTurn(key, display.changed_files, shown, answer))
+                old = OldTurn(key, display.changed_files, shown, answer)
+                self._reruns.end(cell, old)
+                if turn is not None and turn.undo:
+                    self.command_context.remember_undo(turn.undo, partial(_undone, display, old))
         return turn
 
     async def _introduce(self, cell: Cell) -> None:
@@ -310,3 +314,9 @@ class KernelSession:
         self.notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
         self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
         return settings
+
+
+def _undone(display: Display, old: OldTurn, files: Sequence[str], cells: Sequence[str]) -> None:
+    """What was restored is no longer what the prompt's last turn changed."""
+    display.undone(files, cells)
+    old.files = display.changed_files

@@ -86,7 +86,8 @@ def render_text(speaker: Speaker, source: str, html: str | None = None, *, of_ta
     summary = f'<span class="{NO_MATHS}">{muted(who)} {muted(_preview(source))}</span>'
     html = fold(summary, f'<div style="margin-left:10px">{body}</div>')
     indented = (f"{'  ' * (of_task + 1)}{line}".rstrip() for line in text.split("\n"))
-    return bundle(f'<div style="{INDENT[1:]}">{html}</div>' if of_task else html, "\n".join((f"{mark}{who}:", *indented)))
+    html = f'<div style="{INDENT[1:]}">{html}</div>' if of_task else html
+    return bundle(html, "\n".join((f"{mark}{who}:", *indented)))
 
 
 def _preview(source: str) -> str:

@@ -86,8 +86,9 @@ def _counted(calls: Sequence[ToolCall], paths: set[str]) -> str:
     """What was done, and how often."""
     own, edits = [call for call in calls if is_own_read(call)], sum(map(_is_edit, calls))
     counts = Counter(LOOKUPS.get(call.kind, _PLANNING) for call in calls if not (is_own_read(call) or _is_edit(call)))
-    known = [words.format(count, "s" * (count > 1)) for words in (*LOOKUPS.values(), _PLANNING) if (count := counts[words])]
-    files = next(iter(paths)) if len(paths) == 1 else f"{len(paths) or edits} file{'s' * (len(paths) != 1)}"
-    changed = f"changed {files}" * bool(edits)
-    said = ", ".join(filter(None, (changed, *known, looked_at(own))))
+    known = ((words, counts[words]) for words in (*LOOKUPS.values(), _PLANNING) if counts[words])
+    noun = " file{}" if len(paths) > 1 else ""  # which has been said
+    done = [words.removesuffix(noun).format(count, "s" * (count > 1)) for words, count in known]
+    changed = next(iter(paths)) if len(paths) == 1 else f"{len(paths) or edits} file{'s' * (len(paths) > 1)}"
+    said = ", ".join(filter(None, (f"changed {changed}" * bool(edits), *done, looked_at(own))))
     return f"{said[0].upper()}{said[1:]}"

@@ -28,7 +28,6 @@ from .markup import (
     INDENT,
     LINE,
     RED,
-    Bundle,
     bundle,
     card,
     code,
@@ -187,7 +186,8 @@ def render_tool_call(call: ToolCall, cwd: str = "") -> Row:
     text = lines(_plain(view))
     made = Row(bundle(card(shown, edge, style=style), f"{OF_TASK}{_indented(text).lstrip()}" if style else text))
     changed = [ChangedLines(path, change.count("+"), change.count("-")) for path, change in view.changes]
-    made.changed = changed or [ChangedLines(shown_path(path, cwd)) for path in inputs.paths(call) if call.kind == "edit"]
+    named_alone = inputs.paths(call) if call.kind == "edit" and not changed else ()
+    made.changed = [*changed, *(ChangedLines(shown_path(path, cwd)) for path in named_alone)]
     return made
 
 
