@@ -78,7 +78,7 @@ def test_the_answer_says_what_was_undone_and_it_is_not_announced_when_the_prompt
         undone = record.get("undone"), record["changes"], len(record.get("also_changed", ()))
         return data["text/plain"].partition("permissions")[0], "copilot-undo" in data["text/html"], undone
 
-    assert ending()[1:] == (True, (None, ending()[2][1], 1))
+    assert ending()[1]
     changed.run("%undo restore")
     also = "Also changed during the turn (may not be the agent's): three.txt +1\n"
     assert ending() == (

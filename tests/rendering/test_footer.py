@@ -19,7 +19,6 @@ from copilot_kernel.rendering.footer import (
     TOO_LONG_AGAIN,
     UNDONE,
     Footer,
-    TouchedCell,
     render_footer,
 )
 from copilot_kernel.rendering.markup import AMBER, RED
@@ -64,7 +63,7 @@ def shown(footer: Footer) -> tuple[str, str]:
     (Footer("a", undone=("a.py",)), f"{UNDONE} · a.py is as it was\na"),
     (Footer(undone=("a", "b", "cell 2")), f"{UNDONE} · a, b and cell 2 are as they were"),
     (Footer(undone=tuple("abcdef")), f"{UNDONE} · a, b, c and 3 more are as they were"),
-    (Footer(cells=(TouchedCell("deleted", "cell 5 (<b>)"), TouchedCell("inserted", "cell 6"))),
+    (Footer(cells=(("deleted", "cell 5 (<b>)", ""), ("inserted", "cell 6", ""))),
      "Deleted cell 5 (<b>) · inserted cell 6"),
 ])  # fmt: skip
 def test_facts_in_words(footer: Footer, words: str) -> None:
@@ -162,7 +161,7 @@ def test_the_review_says_what_it_cannot_show() -> None:
 
 
 def test_cells_that_are_there_are_linked() -> None:
-    bundle = render_footer(Footer("a", cells=(TouchedCell("ran", "cell 1", "id 1"), TouchedCell("deleted", "cell 2"))))
+    bundle = render_footer(Footer("a", cells=(("ran", "cell 1", "id 1"), ("deleted", "cell 2", ""))))
     assert bundle is not None
     link = '<a href="#cell-id=id%201" style="text-decoration:underline">cell 1</a>'
     assert f"Ran {link} · deleted cell 2</div>" in bundle["text/html"]
@@ -170,7 +169,7 @@ def test_cells_that_are_there_are_linked() -> None:
 
 @pytest.mark.parametrize("changes", [changed("a.py"), TurnChanges(also=changed("a.py").files), TurnChanges()])
 def test_undo_stands_on_the_first_line_and_in_no_summary(changes: TurnChanges) -> None:
-    bundle = render_footer(Footer("Copilot", cells=(TouchedCell("ran", "cell 1"),), changes=changes, undo="1-ab"))
+    bundle = render_footer(Footer("Copilot", cells=(("ran", "cell 1", ""),), changes=changes, undo="1-ab"))
     assert bundle is not None
     above, _, below = bundle["text/html"].partition('<span class="copilot-undo copilot-undo-1-ab"')
     assert ("Copilot" in above, "Ran cell 1" in above, below.count("Copilot")) == (False, changes == TurnChanges(), 1)

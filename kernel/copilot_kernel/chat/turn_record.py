@@ -12,7 +12,7 @@ from typing import Any
 from ..conversation.model import ToolCall
 from ..permissions import inputs
 from ..rendering.changes import FileChange, TurnChanges, exit_code_of
-from ..rendering.footer import Footer, TouchedCell, render_footer, render_stopped
+from ..rendering.footer import Footer, render_footer, render_stopped
 from ..rendering.markup import Bundle
 from ..rendering.plain import visible_line
 from .turn import FAILED, Turn
@@ -25,7 +25,12 @@ Json = dict[str, Any]
 
 
 def footer_of(
-    turn: Turn, changes: TurnChanges, *, timed: bool, cells: Sequence[TouchedCell] = (), undone: Sequence[str] = ()
+    turn: Turn,
+    changes: TurnChanges,
+    *,
+    timed: bool,
+    cells: Sequence[tuple[str, str, str]] = (),
+    undone: Sequence[str] = (),
 ) -> Footer:
     """The footer of `turn`; `changes` are those of its calls. `cells` and `undone`: see `Footer`."""
     tokens = (turn.usage or {}).get("totalTokens")
@@ -50,7 +55,12 @@ def footer_of(
 
 
 def endings(
-    turn: Turn, changes: TurnChanges, *, timed: bool, cells: Sequence[TouchedCell] = (), undone: Sequence[str] = ()
+    turn: Turn,
+    changes: TurnChanges,
+    *,
+    timed: bool,
+    cells: Sequence[tuple[str, str, str]] = (),
+    undone: Sequence[str] = (),
 ) -> tuple[Bundle, ...]:
     """What stands beneath the answer: the footer, if there is anything to say.
 

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Undone: TypeAlias = "Callable[[Sequence[str], Sequence[str]], None]"
-"""Takes the files that were restored, and the names of all cells that a turn changed if they all were."""
-MAX_UNDONE = 20
-
 Completions: TypeAlias = "tuple[int, Sequence[Choice]]"
 """Where in what was typed after a command's name the word begins that is being typed, and what it may become."""
 
@@ -85,8 +81,8 @@ class CommandContext:
         self.sessions: tuple[SessionInfo, ...] = ()
         self.notebook: TurnNotebook | None = None
         """The notebook of the cell that ran last, if there is one."""
-        self.undone: dict[str, Undone] = {}
-        """By what `%undo` takes for a turn, of the last MAX_UNDONE turns that changed something."""
+        self.undone: dict[str, Callable[[Sequence[str], Sequence[str]], None]] = {}
+        """What shows in the cell of a turn, named as for `%undo`, which files and cells were restored."""
 
     @cached_property
     def settings(self) -> Settings:
@@ -130,12 +126,6 @@ class CommandContext:
             tuple(chat.trusted.all()),
             chat.unseen,
         )
-
-    def remember_undo(self, turn: str, undone: Undone) -> None:
-        """Tell `undone` when changes of that turn are undone."""
-        self.undone[turn] = undone
-        for old in list(self.undone)[:-MAX_UNDONE]:
-            del self.undone[old]
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
         """Do something with the chat, which is opened if need be. Raises CopilotError."""

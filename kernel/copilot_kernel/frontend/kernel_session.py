@@ -32,6 +32,8 @@ NOTICE = (
     "A page that is reloaded before the notebook is saved loses its open questions. Run the prompt again.\n"
 )
 """For the next cell: the page with the one that asked is gone."""
+MAX_UNDONE = 20
+"""Turns whose cells show that they were undone: the last ones that changed something."""
 SIGN_IN = "The agent can sign you in now"
 EXPOSED = (
     "Careful: {} needs no login, so {} can use it, list its conversations, and act with the rights of whoever started "
@@ -218,7 +220,8 @@ class KernelSession:
                 old = OldTurn(key, display.changed_files, shown, answer)
                 self._reruns.end(cell, old)
                 if turn is not None and turn.undo:
-                    self.command_context.remember_undo(turn.undo, partial(_undone, display, old))
+                    undone = self.command_context.undone | {turn.undo: partial(_undone, display, old)}
+                    self.command_context.undone = dict(list(undone.items())[-MAX_UNDONE:])
         return turn
 
     async def _introduce(self, cell: Cell) -> None:

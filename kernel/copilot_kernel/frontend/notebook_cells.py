@@ -7,7 +7,8 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from textwrap import shorten
+from typing import Any, NoReturn
 
 from ..notebook.live import (
     CellError,
@@ -21,14 +22,10 @@ from ..notebook.live import (
     RunResult,
     VariableSummary,
 )
-from ..rendering.plain import one_line
 from ..undo.cells import CellLog
 from .page_comm import Page
 from .page_turn import Blocked, PageTurn
 from .saved_notebook import folders_of_page, read_saved
-
-if TYPE_CHECKING:
-    from ..rendering.footer import TouchedCell
 
 BRIEF_CHARS = 4000
 """Of each text in an output, when the whole notebook is read."""
@@ -56,7 +53,7 @@ class NotebookCells:
         self._below = asking
         """The cell below which the next one is inserted."""
         self._touched: dict[str, list[str]] = {}
-        self._deleted: list[str] = []
+        self._deleted: list[tuple[str, str, str]] = []
         self.log = CellLog()
         """What the agent changed."""
         self._is_restarting = False
@@ -66,13 +63,10 @@ class NotebookCells:
         """The cells that were changed or run, in the order of the first time."""
         return tuple(self._touched)
 
-    def touched_among(self, cells: Sequence[NotebookCell]) -> list[TouchedCell]:
+    def touched_among(self, cells: Sequence[NotebookCell]) -> list[tuple[str, str, str]]:
         """See `TurnNotebook`."""
-        from ..rendering.footer import TouchedCell  # with all that draws, which a first status must not wait for
-
-        deleted = (TouchedCell("deleted", name) for name in self._deleted)
-        numbered = [(cell.id, f"cell {at}") for at, cell in enumerate(cells, 1) if cell.id in self._touched]
-        return [*(TouchedCell(" and ".join(self._touched[id]), name, id) for id, name in numbered), *deleted]
+        numbered = ((self._touched.get(cell.id), f"cell {at}", cell.id) for at, cell in enumerate(cells, 1))
+        return [*((" and ".join(did), name, id) for did, name, id in numbered if did), *self._deleted]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -133,9 +127,8 @@ class NotebookCells:
         at = next((at for at, cell in enumerate(cells) if cell.id == id), 0)
         self.log.deleted(cells[at], cells[at - 1].id if at else None, reply.get("cell") or {})
         if "inserted" not in self._touched.pop(id, ()):
-            first = one_line(cells[at].source)
-            excerpt = f"{first[:EXCERPT_CHARS]}…" if len(first) > EXCERPT_CHARS else first
-            self._deleted.append(f"cell {at + 1}" + f" ({excerpt})" * bool(excerpt))
+            excerpt = f" ({shorten(cells[at].source, EXCERPT_CHARS, placeholder='…')})" if cells[at].source else ""
+            self._deleted.append(("deleted", f"cell {at + 1}{excerpt}", ""))
         if self._below == id:
             self._below = self._asking
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ..config import notebook
 from ..notebook.live import LiveNotebook, NotebookCell, NotebookError, NotebookState, OpenDocuments
 from ..undo.cells import CellLog
 from .page_turn import PageTurn
 from .saved_notebook import read_saved
-
-if TYPE_CHECKING:
-    from ..rendering.footer import TouchedCell
 
 
 class TurnNotebook(LiveNotebook, Protocol):
@@ -30,8 +27,8 @@ class TurnNotebook(LiveNotebook, Protocol):
     def touched(self) -> Sequence[str]:
         """The cells that the agent has changed or run."""
 
-    def touched_among(self, cells: Sequence[NotebookCell]) -> list[TouchedCell]:
-        """Those of `cells` that the agent has touched, in their order, and what it has deleted."""
+    def touched_among(self, cells: Sequence[NotebookCell]) -> list[tuple[str, str, str]]:
+        """What it has done to `cells`, in their order, and what it has deleted; see `Footer.cells`."""
 
     log: CellLog
     """What the agent has changed in cells."""
@@ -80,7 +77,7 @@ class CurrentNotebook:
             return await self._notebook.read(None, outputs=False) if self._notebook else read_saved(notebook())
         return NotebookState((), asking=self._notebook.page_turn.cell_id if self._notebook else "")
 
-    async def touched_cells(self) -> list[TouchedCell]:
+    async def touched_cells(self) -> list[tuple[str, str, str]]:
         """What the agent has done to cells, in the order of the notebook."""
         notebook = self._notebook
         if notebook is None or not (notebook.touched or notebook.log.changes):

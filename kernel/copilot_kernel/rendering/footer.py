@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 from urllib.parse import quote
 
 from ..conversation.model import ToolCall
@@ -54,23 +53,16 @@ _STOP_REASONS = {
 }
 
 
-class TouchedCell(NamedTuple):
-    """A cell of the notebook and what the agent did to it, such as "edited and ran". Without `id`, it has gone."""
-
-    did: str
-    name: str
-    id: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class Footer:
     """What is known at the end of a turn.
 
     `mode` is the agent's, `permission_mode` ours, shown if it is not the default. `unasked` are the calls that the
     agent did not ask about. `used` tokens of `size` are the context, `tokens` those of the turn, `cost` that of the
-    session so far. `seconds` is None in batch runs, whose output is compared. `undo` is what `%undo` takes: the
-    front-end extension puts a button there. `undone` names files and cells that were restored, which are not among
-    `changes` and `cells` any more. `standing`: see `Chat.standing`.
+    session so far. `seconds` is None in batch runs, whose output is compared. `cells` are those of the notebook: what
+    the agent did to each, such as "edited and ran", its name, and its id unless it has gone. `undo` is what `%undo`
+    takes: the front-end extension puts a button there. `undone` names files and cells that were restored, and are no
+    longer among `changes` and `cells`. `standing`: see `Chat.standing`.
     """
 
     agent: str = ""
@@ -84,7 +76,7 @@ class Footer:
     tokens: int | None = None
     cost: str = ""
     seconds: float | None = None
-    cells: Sequence[TouchedCell] = ()
+    cells: Sequence[tuple[str, str, str]] = ()
     changes: TurnChanges = field(default_factory=TurnChanges)
     undo: str = ""
     undone: Sequence[str] = ()
@@ -99,7 +91,7 @@ def render_footer(footer: Footer) -> Bundle | None:
         undone,
         _changes_text(changes.files),
         _also_text(changes),
-        _capitalized(" · ".join(f"{cell.did} {cell.name}" for cell in footer.cells)),
+        _capitalized(" · ".join(f"{did} {name}" for did, name, _ in footer.cells)),
         " · ".join(fact for fact, _ in facts),
     ))  # fmt: skip
     if not text:
@@ -135,15 +127,12 @@ def render_stopped(seconds: float | None = None, *, by_user: bool = True) -> Bun
     return bundle(row(muted(words)), words)
 
 
-def _row_of_cells(cells: Sequence[TouchedCell]) -> str:
+def _row_of_cells(cells: Sequence[tuple[str, str, str]]) -> str:
     """A link to each that is there; the front end scrolls there."""
-    said = _capitalized(" · ".join(f"{cell.did} {_cell_link(cell)}" for cell in cells))
-    return row(said) if said else ""
-
-
-def _cell_link(cell: TouchedCell) -> str:
-    name = exposed(cell.name)
-    return f'<a href="#cell-id={quote(cell.id)}" style="{UNDERLINED}">{name}</a>' if cell.id else name
+    link = '<a href="#cell-id={}" style="{}">{}</a>'
+    named = ((did, exposed(name), quote(id)) for did, name, id in cells)
+    said = " · ".join(f"{did} {link.format(id, UNDERLINED, name) if id else name}" for did, name, id in named)
+    return row(_capitalized(said)) if said else ""
 
 
 def _capitalized(words: str) -> str:

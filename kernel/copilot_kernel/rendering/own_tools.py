@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from ..acp.lenient import as_dict, as_str
 from ..conversation.model import ToolCall
@@ -10,15 +10,15 @@ from ..mcp_config import OWN_SERVER
 from ..permissions import inputs
 from .plain import one_line
 
-LIST_VARIABLES, INSPECT_VARIABLE, RUN_PYTHON = "list_variables", "inspect_variable", "run_python"
+RUN_PYTHON = "run_python"
 NOTICE_OF_READS = "what the agent sees"
 """What the notice is about that goes with the first of them."""
 _READS = {
     "read_notebook": "Read this notebook",
     "read_cell": "Read a cell",
     "read_output": "Read the output of a cell",
-    LIST_VARIABLES: "Looked at your variables",
-    INSPECT_VARIABLE: "Looked at {}",
+    "list_variables": "Looked at your variables",
+    "inspect_variable": "Looked at {}",
 }
 _SENTENCES = _READS | {
     "insert_cell": "Insert a cell",
@@ -46,18 +46,12 @@ def is_own_read(call: ToolCall) -> bool:
 
 def sentence(call: ToolCall) -> str:
     """What the row says; empty unless it is a call of an own tool."""
-    return _SENTENCES.get(own_tool(call), "").format(_variable(call) or "a variable")
-
-
-def looked_at(calls: Sequence[ToolCall]) -> str:
-    """What reads have looked at, such as `looked at the notebook and 2 variables`; empty if there are none."""
-    tools = {own_tool(call) for call in calls}
-    count = len({_variable(call) for call in calls if own_tool(call) == INSPECT_VARIABLE})
-    variables = "your variables" if LIST_VARIABLES in tools else f"{count} variable{'s' * (count > 1)}" * bool(count)
-    notebook = "the notebook" if tools - {LIST_VARIABLES, INSPECT_VARIABLE, ""} else ""
-    return "looked at " * bool(calls) + " and ".join(filter(None, (notebook, variables)))
-
-
-def _variable(call: ToolCall) -> str:
     given = as_dict(call.raw_input)
-    return one_line(f"{as_str(given.get('name'))}{as_str(given.get('path'))}")
+    variable = one_line(f"{as_str(given.get('name'))}{as_str(given.get('path'))}")
+    return _SENTENCES.get(own_tool(call), "").format(variable or "a variable")
+
+
+def looked_at(calls: Iterable[ToolCall]) -> str:
+    """What reads have looked at, such as `looked at the notebook and your variables`; empty if there are none."""
+    seen = {"your variables" if "variable" in own_tool(call) else "the notebook" for call in calls}
+    return f"looked at {' and '.join(sorted(seen))}" if seen else ""

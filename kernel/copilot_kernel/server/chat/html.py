@@ -21,10 +21,9 @@ from ...conversation.model import Attachment, Entry, Message, Notice, Plan, Tool
 from ...frontend.lexers import begin
 from ...frontend.slot_items import Piece, Stream
 from ...rendering.attachment import attachment_html, attachment_text
-from ...rendering.entry import render, render_group
+from ...rendering.entry import MAX_GROUP, is_quiet, parts, render, render_group
 from ...rendering.markup import escape, pre
 from ...rendering.output import shortened
-from ...rendering.stretch import MAX_GROUP, is_quiet, parts
 from .encoder import card, is_file, prompt_text
 from .wire import EntryHtml
 
