@@ -82,13 +82,13 @@ def test_the_answer_says_what_was_undone_and_it_is_not_announced_when_the_prompt
     changed.run("%undo restore")
     also = "Also changed during the turn (may not be the agent's): three.txt +1\n"
     assert ending() == (
-        f"{UNDONE} · two.txt and one.txt are as they were\n{also}",
+        f"{UNDONE} · one.txt and two.txt are as they were\n{also}",
         True,
-        (["two.txt", "one.txt"], [], 1),
+        (["one.txt", "two.txt"], [], 1),
     )
     changed.run("%undo 1", "1")
-    names = ["two.txt", "one.txt", "three.txt"]
-    assert ending() == (f"{UNDONE} · two.txt, one.txt and three.txt are as they were\n", False, (names, [], 0))
+    names = ["one.txt", "two.txt", "three.txt"]
+    assert ending() == (f"{UNDONE} · one.txt, two.txt and three.txt are as they were\n", False, (names, [], 0))
     texts = [changed.run(PROMPT).text for _ in range(2)]
     assert ["This prompt changed" in text for text in texts] == [False, True]
 

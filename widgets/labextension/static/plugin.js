@@ -7,6 +7,7 @@ import { CodeBlocks } from './codeblocks.js';
 import { COMMANDS, Commands } from './commands.js';
 import { Connections } from './connection.js';
 import { markCopilotNotebooks } from './kernels.js';
+import { namePictures } from './pictures.js';
 import { Questions } from './questions.js';
 import { Settings } from './settings.js';
 import { Announcer, BrowserTab, StatusItem, markTab, summary } from './status.js';
@@ -123,6 +124,7 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
   new Attachments(app, tracker, Notification);
   new CodeBlocks(tracker, text => shared.apputils.Clipboard.copyToSystem(text), connections);
   offerUndo(app, tracker);
+  namePictures(tracker);
   markCopilotNotebooks(app, tracker);
   if (contents) leaveOutOutputs(app, tracker, contents);
   followCellLinks(tracker, connections);
