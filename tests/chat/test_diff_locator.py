@@ -1,6 +1,7 @@
 """The place of a diff in its file: looked up once, and the same before and after the edit."""
 
 import os
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
 from copilot_kernel.chat import Chat, diff_locator
-from copilot_kernel.chat.diff_locator import MAX_BYTES, MAX_DIFFS, DiffLocator
+from copilot_kernel.chat.diff_locator import MAX_BYTES, MAX_DELETED_CHARS, MAX_DIFFS, DiffLocator
 from copilot_kernel.chat.permission import Permissions
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.chat.turn import Stop
@@ -137,6 +138,20 @@ def test_an_edit_that_first_comes_when_it_is_done_is_found_where_it_was_made(fol
     state, _ = begun(folder, TextBlock("do it"))
     state.update(ToolCallUpdate("1", begins=True, status="completed", content=edit().content))
     assert shown(state).excerpts == {edit().content[0]: Excerpt(1, "two\n", "three\n")}
+
+
+def test_what_a_call_deletes_is_looked_up_once_and_whether_git_tracks_it(folder: Path) -> None:
+    for arguments in (("init",), ("add", "a.py"), ("config", "core.fsmonitor", f"touch {folder}/ran; false")):
+        subprocess.run(("git", "-C", str(folder), *arguments), check=True, capture_output=True)
+    (folder / "[a].py").write_text("x" * (MAX_DELETED_CHARS + 1))
+    for secret in (folder.parent / "outside", folder / ".env"):
+        secret.write_text(TEXT)
+    paths = ("a.py", f"{folder}/[a].py", "gone", "../outside", ".env")
+    calls = [ToolCall(0, 1, "d", kind="delete", raw_input={"path": path}) for path in paths]
+    found = [DiffLocator(str(folder)).located(call) for call in calls]
+    assert [call.deletes for call in found] == [(TEXT, True), ("x" * MAX_DELETED_CHARS, False), *[("", None)] * 3]
+    assert DiffLocator(str(folder), lambda *_: "again").located(found[0]) is found[0]
+    assert not (folder / "ran").exists()
 
 
 def test_a_replay_does_not_look_at_the_disk(folder: Path) -> None:

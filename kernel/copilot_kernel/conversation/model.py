@@ -86,7 +86,8 @@ class ToolCall(Struct, frozen=True):
     `decision` says what was decided about it and by whom ("allowed by you"); empty if never asked about.
     `unasked` is None as long as the call did nothing that it should have asked about.
     `fuller_title` is an earlier title that names the file, command or server, if `title` does not. For display only:
-    `excerpts` says where in its file each diff was found when it first came, None if it was not.
+    `excerpts` says where in its file each diff was found when it first came, None if it was not; `deletes` is the text
+    of the file that the call deletes, and whether Git tracks it; None as long as nobody has looked.
     """
 
     id: int
@@ -106,6 +107,7 @@ class ToolCall(Struct, frozen=True):
     standing: Standing = Standing()
     fuller_title: str = ""
     excerpts: Mapping[Diff, Excerpt | None] = field(default_factory=dict)
+    deletes: tuple[str, bool | None] | None = None
 
     @property
     def best_title(self) -> str:

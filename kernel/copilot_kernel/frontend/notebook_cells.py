@@ -140,7 +140,7 @@ class NotebookCells:
     async def clear_outputs(self, ids: Sequence[str]) -> None:
         """See `LiveNotebook`."""
         await self._call("clear", ids=list(ids))
-        self._note("cleared", *ids)
+        self._note("cleared the output of", *ids)
 
     async def restart_kernel(self) -> None:
         """See `LiveNotebook`."""

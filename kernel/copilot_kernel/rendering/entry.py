@@ -148,7 +148,8 @@ def _counted(calls: Sequence[ToolCall], paths: set[str]) -> str:
     known = ((words, counts[words]) for words in (*LOOKUPS.values(), _PLANNING) if counts[words])
     noun = " file{}" if len(paths) > 1 else ""  # which has been said
     done = [words.removesuffix(noun).format(count, "s" * (count > 1)) for words, count in known]
-    changed = next(iter(paths)) if len(paths) == 1 else f"{len(paths) or edits} file{'s' * (len(paths) > 1)}"
+    count = len(paths) or edits
+    changed = next(iter(paths)) if len(paths) == 1 else f"{count} file{'s' * (count > 1)}"
     said = ", ".join(filter(None, (f"changed {changed}" * bool(edits), *done, looked_at(own))))
     return f"{said[0].upper()}{said[1:]}"
 

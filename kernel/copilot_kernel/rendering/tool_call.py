@@ -164,7 +164,7 @@ class _CallView:
 
     def unnamed_places(self) -> Iterator[Location]:
         """Places that neither the title nor the changes name; not the notebook in which this is shown."""
-        if inputs.is_of_notebook(self.call):
+        if inputs.is_of_notebook(self.call) or own_tool(self.call):
             return
         known = {location.path: location for location in self.call.locations}
         named_paths = {self.cwd, *(diff.path for diff in _diffs(self.call))}
