@@ -100,7 +100,7 @@ def test_cells_are_merged_moved_and_deleted_and_each_act_is_one_step_back(contex
     assert output.get_by_role("link").all_text_contents() == ["cell 2", "cell 3"]
     notice = output.get_by_text("The agent can see this notebook's variables and cells.")
     expect(notice).not_to_be_visible()
-    output.get_by_text("Looked at the notebook").click()
+    output.get_by_text("Read this notebook").first.click()
     expect(notice).to_be_visible()
     assert story.undo() == [LOAD, "a = 1\nc = 3", "c = 3", "b = 2", prompt]
     assert story.undo() == [LOAD, "a = 1\nc = 3", "b = 2", "c = 3", prompt]

@@ -266,7 +266,7 @@ def test_reads_of_the_notebook_and_the_notice_before_them_are_one_line():
     notice = Notice(0, 1, "info", "The agent can see cells.", about=NOTICE_OF_READS)
     group = [own("read_notebook"), notice, said("Hm.", "thought"), own("list_variables"), lookup(1)]
     assert first_line(*group) == "Read 1 file, looked at the notebook and your variables"
-    assert first_line(notice, own("read_cell")) == first_line(own("read_cell"), notice) == "Looked at the notebook"
+    assert first_line(notice, own("read_cell")) == first_line(own("read_cell"), notice) == "Read a cell"
     assert first_line(own("read_cell")).startswith("≡ Read a cell")
     assert first_line(notice, call(title="Run")).startswith("ℹ The agent can see cells.")
 

@@ -36,7 +36,7 @@ from .markup import (
     span,
 )
 from .output import shortened
-from .own_tools import NOTICE_OF_READS, is_own_read, looked_at
+from .own_tools import NOTICE_OF_READS, is_own_read, looked_at, sentence
 from .plain import one_line, prose, visible_line, visible_text
 from .tool_call import LOOKUPS, OF_TASK, Row, attachments, render_tool_call
 
@@ -123,7 +123,7 @@ def in_one_line(part: Sequence[Entry], bodies: Sequence[str], rows: Sequence[Row
     accused = dict.fromkeys(call.unasked.words for call in calls if call.unasked and not call.unasked.covered)
     last = calls[-1]
     said = (
-        exposed(_counted(calls, {each.path for each in changed})),
+        exposed((len(calls) == 1 and sentence(last)) or _counted(calls, {each.path for each in changed})),
         muted(f"· {counts}" * bool(counts)),
         exposed("" if last.status == "completed" else f"· ◐ {visible_line(last.best_title or last.name)}"),
         *(span(f"⚠ {visible_line(words)}", f"color:{AMBER}") for words in accused),
