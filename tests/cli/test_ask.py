@@ -36,7 +36,7 @@ def test_the_answer_alone_goes_to_stdout(program):
     assert (done.returncode, done.stdout) == (0, "One,\n\ntwo.\n")
     assert re.fullmatch(
         r"Hm\.\n… Run echo out\n✓ Run echo out( · \d\.\d s)? · ⚠ not asked\n"
-        rf"Ran echo out → exit 0\n⚠ 1 not asked: 1 command · {FOOTER}",
+        rf"⚠ 1 not asked: 1 command · {FOOTER}",
         done.stderr,
     )
 
