@@ -280,7 +280,7 @@ def test_who_comes_after_the_end_sees_in_its_place_what_each_turn_changed(chat: 
         chat.send(f"demo: unasked exit 3\nsay The {words} answer.\n")
         chat.ready()
     shown = re.compile(
-        r"The first answer\..*Ran .* → exit 3.*⚠ 1 not asked: 1 command.*The second answer\..*Ran .* → exit 3",
+        r"The first answer\..*⚠ 1 not asked: 1 command · 1 command, failed.*The second answer\..*1 command, failed",
         re.DOTALL,
     )
     chat.expect(shown)

@@ -87,3 +87,4 @@ def test_bytes_can_be_saved_and_media_are_fetched_from_nowhere(
     assert (tmp_path / "saved.bin").read_bytes() == bytes(range(256))
     images = cell.locator("img").evaluate_all("all => all.map(image => image.naturalWidth > 0)")
     assert (images, cell.locator("audio").count()) == ([True, True], 1)
+    assert cell.locator("img").first.get_attribute("alt") == "Picture from the agent: image/png, 148 bytes"

@@ -13,7 +13,7 @@ from .lab import Lab, Notebook
 
 pytestmark = pytest.mark.browser
 
-MAX_HEIGHT = 900
+MAX_HEIGHT = 800
 """Pixels, in a window of 1400: one screen."""
 FILES = ("client", "retry", "users", "orders", "errors", "config", "cache", "pages")
 COMMANDS = (("ruff check", 0), ("pytest tests/test_client.py -q", 1), ("git diff --stat", 0), ("pytest -q", 0))
@@ -33,10 +33,11 @@ def text(words: str) -> list[dict[str, Any]]:
     return [{"type": "content", "content": {"type": "text", "text": words}}]
 
 
-def edited(number: int, name: str) -> dict[str, Any]:
+def edited(number: int, name: str, title: str = "Edit src/{}.py", line: int = 7) -> dict[str, Any]:
     before = "".join(f"{name}_{line} = {line}\n" for line in range(40))
-    diff = {"type": "diff", "path": f"src/{name}.py", "oldText": before, "newText": before.replace("_7 = 7", "_7 = 8")}
-    return call(number, "edit", f"Edit src/{name}.py", content=[diff])
+    after = before.replace(f"_{line} = {line}", f"_{line} = {line + 1}")
+    diff = {"type": "diff", "path": f"src/{name}.py", "oldText": before, "newText": after}
+    return call(number, "edit", title.format(name), content=[diff])
 
 
 def ran(number: int, command: str, code: int) -> dict[str, Any]:
@@ -51,7 +52,9 @@ def thought(words: str) -> dict[str, Any]:
 
 
 def turn() -> Iterator[dict[str, Any]]:
-    """12 reads and searches, 8 edits, 5 commands of which one fails, 2 thoughts, a plan, and a tool of a server."""
+    """12 reads and searches, 8 edits, 5 commands of which one fails, 2 thoughts, a plan, and a tool of a server; then 8
+    edits whose titles tell nothing, with reads between them.
+    """
     steps = [{"content": f"Step {number}", "priority": "medium", "status": "completed"} for number in range(1, 5)]
     yield {"sessionUpdate": "plan", "entries": steps}
     yield thought("I look at the client first.")
@@ -66,6 +69,10 @@ def turn() -> Iterator[dict[str, Any]]:
         yield ran(number, command, code)
     yield call(24, "execute", "ls", rawInput={"command": "ls"}, content=text("src\ntests"))
     yield call(25, "other", "lab-echo", rawInput={"text": "hi"}, content=text("hi"))
+    for number, name in enumerate(FILES, 26):
+        yield edited(number, name, "Edit file", 9)
+        if name in ("retry", "errors", "cache"):
+            yield call(number + 8, "read", f"Viewing src/{name}.py", content=text("one\ntwo\n" * 300))
     yield {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "The client retries now."}}
 
 
@@ -73,9 +80,7 @@ def prompt() -> str:
     return "demo: " + "\n".join(f"raw {json.dumps(update)}" for update in turn())
 
 
-def test_a_turn_of_twenty_nine_steps_fits_on_a_screen_and_everything_in_it_opens(
-    context: BrowserContext, lab: Lab
-) -> None:
+def test_a_turn_of_forty_steps_fits_on_a_screen_and_everything_in_it_opens(context: BrowserContext, lab: Lab) -> None:
     notebook = Notebook.new(context, lab, "long.ipynb", prompt())
     notebook.page.set_viewport_size({"width": 1400, "height": 1000})
     notebook.run(0)
@@ -83,11 +88,13 @@ def test_a_turn_of_twenty_nine_steps_fits_on_a_screen_and_everything_in_it_opens
     box = output.bounding_box()
     assert box is not None
     assert box["height"] <= MAX_HEIGHT
-    expect(output.get_by_text("Read 8 files, searched 4 times")).to_be_visible()
+    expect(output.get_by_text("Changed 8 files, read 8, searched 4 times · +8 −8 ⚠ not asked")).to_be_visible()
+    expect(output.get_by_text("Changed 8 files, read 3 · +8 −8 ⚠ not asked")).to_be_visible()
     expect(output.get_by_text("1 failed, 30 passed in 4.21s").last).to_be_visible()
     expect(output.get_by_text("client_7 = 8").first).not_to_be_visible()
     output.evaluate("output => output.querySelectorAll('details').forEach(fold => { fold.open = true })")
     expect(output.get_by_text("client_7 = 8").first).to_be_visible()
+    expect(output.get_by_role("link", name="src/pages.py").first).to_be_visible()
     expect(output.get_by_text("src/client.py:7").last).to_be_visible()
     assert output.evaluate(HIGHEST) <= MAX_OUTPUT_HEIGHT
 

@@ -63,7 +63,7 @@ def test_a_figure_appears_in_an_inserted_cell_after_one_question_while_the_promp
     story.ended(2)
     output = notebook.output(2)
     expect(output).to_contain_text(re.compile(r"This came out:.*figure \d+×\d+", re.DOTALL))
-    expect(output).to_contain_text("The agent can see this notebook's variables and cells.")
+    expect(output).to_contain_text("Inserted and ran cell 4")
     expect(output.get_by_text("by you")).to_have_count(1)
     story.page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.node.scrollTop = 0; }")
     output.get_by_role("link", name="cell 4").click()
@@ -95,8 +95,13 @@ def test_cells_are_merged_moved_and_deleted_and_each_act_is_one_step_back(contex
     story.allow(4, "Delete cell 3")
     expect(story.notebook.cell(3)).to_contain_text(END)
     assert story.sources() == [LOAD, "a = 1\nc = 3", "b = 2", prompt]
-    links = story.notebook.output(3).get_by_role("link")
-    assert links.all_text_contents() == ["cell 2", "cell 3"]
+    output = story.notebook.output(3)
+    expect(output).to_contain_text("Edited cell 2 · moved cell 3 · deleted cell 3 (c = 3)")
+    assert output.get_by_role("link").all_text_contents() == ["cell 2", "cell 3"]
+    notice = output.get_by_text("The agent can see this notebook's variables and cells.")
+    expect(notice).not_to_be_visible()
+    output.get_by_text("Read this notebook").first.click()
+    expect(notice).to_be_visible()
     assert story.undo() == [LOAD, "a = 1\nc = 3", "c = 3", "b = 2", prompt]
     assert story.undo() == [LOAD, "a = 1\nc = 3", "b = 2", "c = 3", prompt]
 

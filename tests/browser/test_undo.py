@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from copilot_kernel.rendering.footer import UNDONE
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_cell
 from playwright.sync_api import BrowserContext, expect
 
@@ -67,6 +68,11 @@ def test_a_turn_is_undone_by_its_button(context: BrowserContext, lab: Lab, class
 
     button = story.page.locator(".copilot-undo-button")
     expect(button).to_have_count(1)
+    line, box = story.notebook.output(1).get_by_text("Changed undone.txt").bounding_box(), button.bounding_box()
+    assert line is not None
+    assert box is not None
+    assert box["height"] >= 24
+    assert box["y"] <= line["y"] <= box["y"] + box["height"]
     button.click()
     restore = story.notebook.output(2).get_by_role("button", name="Restore")
     expect(restore).to_have_count(1)
@@ -75,10 +81,17 @@ def test_a_turn_is_undone_by_its_button(context: BrowserContext, lab: Lab, class
     restore.click()
     expect(story.notebook.output(2)).to_contain_text("Restored: undone.txt.")
     assert file.read_text() == "first\n"
+    expect(story.notebook.output(1)).to_contain_text(f"{UNDONE} · undone.txt is as it was")
+    expect(button).to_have_count(0)
     story.notebook.save()
     saved = (lab.root / "undo.ipynb").read_text()
     assert "copilot-undo-button" not in saved
     assert "Restored: undone.txt." in saved
+    assert f"{UNDONE} · undone.txt is as it was" in saved
+    story.notebook.run(1, wait=False)
+    story.allow(1, "undone.txt")
+    story.ended(1)
+    expect(story.notebook.output(1)).not_to_contain_text("last time")
 
 
 def test_cells_are_restored_and_what_the_user_changed_since_stays(context: BrowserContext, lab: Lab) -> None:
@@ -185,11 +198,11 @@ def test_a_deleted_cell_comes_back_once(context: BrowserContext, lab: Lab, by: s
         story.notebook.output(2).get_by_role("button", name="Restore").click()
         expect(story.notebook.output(3)).to_contain_text("Restored: deleted cell “a = 1”.")
         story.notebook.run(3)
-        expect(story.notebook.output(3)).to_contain_text("There is nothing to restore.")
+        expect(story.notebook.output(3)).to_contain_text("Nothing to restore.")
     else:
         assert story.undo() == [LOAD, "a = 1", prompt]
         undo.click()
-        expect(story.notebook.output(3)).to_contain_text("There is nothing to restore.")
+        expect(story.notebook.output(3)).to_contain_text("Nothing to restore.")
     assert story.sources()[:3] == [LOAD, "a = 1", prompt]
     assert [source for source in story.sources() if source == "a = 1"] == ["a = 1"]
 

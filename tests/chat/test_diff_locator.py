@@ -1,6 +1,7 @@
 """The place of a diff in its file: looked up once, and the same before and after the edit."""
 
 import os
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from anyio import to_thread
 from copilot_kernel.acp.messages import Chunk, Diff, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
 from copilot_kernel.chat import Chat, diff_locator
 from copilot_kernel.chat.agent import RunningAgent
-from copilot_kernel.chat.diff_locator import MAX_BYTES, MAX_DIFFS, DiffLocator
+from copilot_kernel.chat.diff_locator import MAX_BYTES, MAX_DELETED_CHARS, MAX_DIFFS, DiffLocator
 from copilot_kernel.chat.permission import Approvals, Permissions
 from copilot_kernel.chat.rules import PolicyEvaluator
 from copilot_kernel.chat.state import ConversationState
@@ -43,7 +44,7 @@ def edit(path: str = "a.py", old: str | None = "two\n", new: str = "TWO\n", **fi
 async def located(locator: DiffLocator, call: ToolCall) -> ToolCall:
     found: dict[Diff, Excerpt | None] = {}
     locator.add(call)
-    await locator.settle(lambda _, excerpts: found.update(excerpts))
+    await locator.settle(lambda _, excerpts, deletes: found.update(excerpts))
     return replace(call, excerpts={**call.excerpts, **found})
 
 
@@ -161,6 +162,26 @@ async def test_an_edit_that_first_comes_when_it_is_done_is_found_where_it_was_ma
     assert shown(state).excerpts == {edit().content[0]: Excerpt(1, "two\n", "three\n")}
 
 
+async def test_what_a_call_deletes_is_looked_up_once_and_whether_git_tracks_it(folder: Path) -> None:
+    for arguments in (("init",), ("add", "a.py"), ("config", "core.fsmonitor", f"touch {folder}/ran; false")):
+        subprocess.run(("git", "-C", str(folder), *arguments), check=True, capture_output=True)
+    (folder / "[a].py").write_text("x" * (MAX_DELETED_CHARS + 1))
+    for secret in (folder.parent / "outside", folder / ".env"):
+        secret.write_text(TEXT)
+    paths = ("a.py", f"{folder}/[a].py", "gone", "../outside", ".env")
+    state, _ = begun(DiffLocator(str(folder)), TextBlock("do it"))
+    for path in paths:
+        state.update(ToolCallUpdate(path, begins=True, kind="delete", raw_input={"path": path}))
+    await state.settle()
+    found = [call.deletes for path in paths if (call := state.conversation.call(path))]
+    assert found == [(TEXT, True), ("x" * MAX_DELETED_CHARS, False), *[("", None)] * 3]
+    (folder / "a.py").write_text("again")
+    state.update(ToolCallUpdate("a.py", status="completed"))
+    await state.settle()
+    assert shown(state).deletes == found[0]
+    assert not (folder / "ran").exists()
+
+
 async def test_a_replay_does_not_look_at_the_disk(folder: Path) -> None:
     state, _ = begun(DiffLocator(str(folder)))
     state.update(ToolCallUpdate("1", begins=True, content=edit().content))
@@ -186,7 +207,7 @@ async def test_while_a_disk_hangs_updates_are_taken_in_and_shown_a_little_later_
     seen: list[int] = []
     person.show = lambda entry: seen.append(entry.id)  # type: ignore[method-assign]
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(locator.run, state.add_excerpts)
+        tasks.start_soon(locator.run, state.add_found)
         await anyio.wait_all_tasks_blocked()
         state.update(ToolCallUpdate("1", begins=True, content=edit().content))
         await to_thread.run_sync(disk.asked.wait, LIMIT)

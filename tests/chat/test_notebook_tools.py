@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from copilot_kernel.chat import open_chat
 from copilot_kernel.chat.notebook_gate import NO_TURN
-from copilot_kernel.chat.notebook_tools import KERNEL_ENDED, introduction, is_here
+from copilot_kernel.chat.notebook_tools import KERNEL_ENDED, UNSEEN, introduction, is_here
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused
 from copilot_kernel.mcp_config import McpServer
@@ -95,20 +95,21 @@ async def test_an_agent_without_http_gets_the_bridge_and_a_file_that_ends_with_t
 @pytest.mark.parametrize(
     ("info", "more", "words"),
     [
-        ({"agentInfo": {"name": "copilot"}, "agentCapabilities": {}}, {}, ["copilot cannot see the notebook"]),
-        ({}, {"notebook_tools": False}, []),
+        ({"agentInfo": {"name": "copilot"}, "agentCapabilities": {}}, {}, UNSEEN),
+        ({}, {"notebook_tools": False}, ""),
     ],
 )
 async def test_without_a_way_or_a_wish_there_are_no_tools(
-    settings: Settings, info: Json, more: Json, words: list[str]
+    settings: Settings, info: Json, more: Json, words: str
 ) -> None:
     async with in_notebook(settings, nothing, info=info, **more) as (chat, agent):
         await ask(chat, "One", person := Person())
         await ask(chat, "Two", person)
+        unseen = chat.unseen
         opened = [params for method, params in agent.script.heard if method == "session/new"]
         prompts = [params["prompt"] for method, params in agent.script.heard if method == "session/prompt"]
     assert opened[0]["mcpServers"] == []
-    assert [notice.partition(":")[0] for notice in person.notices] == words
+    assert (person.notices, unseen) == ([], words)
     assert [len(prompt) for prompt in prompts] == [1, 1]
 
 

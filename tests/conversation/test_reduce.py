@@ -117,6 +117,24 @@ def test_where_another_may_speak_after_a_tools_event_the_text_is_a_message_of_it
     assert found == [("agent", each) for each in messages]
 
 
+@pytest.mark.parametrize(
+    ("given", "of_task"),
+    [
+        ({"agent_type": "general-purpose", "mode": "sync"}, True),
+        ({"subagent_type": "Explore"}, True),
+        ({"agent_type": "general-purpose", "mode": "background"}, False),
+        ({"command": "ls"}, False),
+    ],
+)
+def test_while_the_agent_waits_for_a_sub_agent_the_text_is_that_ones_and_no_answer(given: Any, of_task: bool) -> None:
+    task = ToolCallUpdate("t", begins=True, raw_input=given)
+    done = ToolCallUpdate("t", status="completed")
+    after = play(say("I ask."), task, say("sub "), say("says"), done, say("All done."))
+    texts = [(str(each.text), each.of_task) for each in after.entries if isinstance(each, Message)]
+    assert texts[1:] == [("I ask.", False), ("sub says", of_task), ("All done.", False)]
+    assert ("sub says" in after.answer) == (not of_task)
+
+
 def test_the_echo_of_the_prompt_is_hidden_in_a_running_turn_only() -> None:
     echo = say("Go", "user")
     before = turn()

@@ -34,6 +34,7 @@ class Session:
         self.work, self._runner = work, runner
         self.kernel_session = KernelSession(guard_seconds=0)
         self.kernel_session.is_introduced = True
+        self.cells: list[RecordingCell] = []
 
     def run(self, code: str, *typed: str, live: bool = True, answer: str = "") -> Outcome:
         """Run one cell to its end; where `typed` lines are given, it is one of a console, in which they are typed.
@@ -45,6 +46,7 @@ class Session:
     async def _run(self, code: str, typed: tuple[str, ...], answer: str, live: bool) -> Outcome:
         cell = RecordingCell(live, None if typed else "cell")
         cell.widgets = False
+        self.cells.append(cell)
         for line in typed or filter(None, [answer]):
             cell.typed.put_nowait(line)
         failure = None

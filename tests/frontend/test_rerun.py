@@ -27,8 +27,8 @@ from .recording import Bundle, RecordingCell, call, said
 
 pytestmark = pytest.mark.anyio
 
-FILES = "This cell's last turn changed 2 files (a.py, b.py)"
-SENT = f"ℹ {FILES}; this run starts from those files as they are now."
+FILES = "This prompt changed a.py, b.py last time"
+SENT = f"ℹ {FILES}. This run starts from the changed files."
 HOW = "To send the prompt again, change it or set COPILOT_KERNEL_RERUN=run."
 KEPT = f"ℹ Not sent (rerun = keep). {FILES}.\nIts answer stands below. {HOW}"
 LOST = f"ℹ Not sent (rerun = keep). {FILES}.\nIts answer is not recorded. {HOW}"
@@ -122,7 +122,7 @@ async def test_with_another_value_it_is_another_prompt(kernel: Kernel) -> None:
 @pytest.mark.parametrize("live", [True, False])
 async def test_a_prompt_whose_last_turn_changed_files_says_so_and_is_sent_again(kernel: Kernel, live: bool) -> None:
     first, second, third = [await kernel.run("change", again(live)) for _ in range(3)]
-    assert ("last turn" in first.printed, second.plain[0], third.plain[0]) == (False, SENT, SENT)
+    assert ("last time" in first.printed, second.plain[0], third.plain[0]) == (False, SENT, SENT)
     assert kernel.prompts == ["change"] * 3
     assert [text.startswith("ℹ") for text in third.plain].count(True) == 1
 
@@ -132,7 +132,7 @@ async def test_another_prompt_another_cell_and_a_turn_without_changes_are_sent_a
     await kernel.run("change")
     cells = [await kernel.run("change it"), await kernel.run("change", again(cell_id="another"))]
     cells += [await kernel.run("look", again(cell_id="third")) for _ in range(2)]
-    assert (len(kernel.prompts), ["last turn" in cell.printed for cell in cells]) == (5, [False] * 4)
+    assert (len(kernel.prompts), ["last time" in cell.printed for cell in cells]) == (5, [False] * 4)
 
 
 async def test_only_the_last_turn_counts(kernel: Kernel) -> None:
@@ -140,7 +140,7 @@ async def test_only_the_last_turn_counts(kernel: Kernel) -> None:
     kernel.changes = False
     await kernel.run("change")
     kernel.set("keep")
-    assert ("last turn" in (await kernel.run("change")).printed, len(kernel.prompts)) == (False, 3)
+    assert ("last time" in (await kernel.run("change")).printed, len(kernel.prompts)) == (False, 3)
 
 
 @pytest.mark.usefixtures("keep")
@@ -299,7 +299,7 @@ async def test_the_answer_may_be_typed(kernel: Kernel, typed: list[str | None], 
 async def test_where_nobody_can_answer_nothing_is_sent(kernel: Kernel) -> None:
     kernel.set("ask")
     first, second = [await kernel.run("change", again(live=False)) for _ in range(2)]
-    assert second.plain[0].startswith("ℹ Not sent (rerun = ask, and no one can answer here). This cell's last turn")
+    assert second.plain[0].startswith("ℹ Not sent (rerun = ask, and no one can answer here). This prompt changed")
     assert (outputs(second)[1:], kernel.prompts) == (outputs(first), ["change"])
 
 
@@ -342,9 +342,9 @@ async def test_what_has_other_words_or_another_place_is_sent(
 
 async def test_an_answer_that_was_not_recorded_is_missed(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = [await kernel.run("change", unnamed()) for _ in range(2)]
-    assert "last turn" not in first.printed + second.printed
+    assert "last time" not in first.printed + second.printed
     same = started(monkeypatch)
-    assert ("last turn" in (await same.run("change", unnamed())).printed, same.prompts) == (False, ["change"])
+    assert ("last time" in (await same.run("change", unnamed())).printed, same.prompts) == (False, ["change"])
     for value in ("keep", "ask"):
         restarted = started(monkeypatch)
         restarted.set(value)

@@ -25,7 +25,7 @@ CALLS = (
     ToolCall(3, 1, "three", "pytest", kind="execute", status="completed", raw_output={"exitCode": 1}),
 )
 TURN = Turn(1, "end_turn", "Done.", CALLS, "s", "Copilot", model="m")
-SUMMARY = "Changed 2 files  +3 −1\n  src/a.py  +2 −1\n  new.md  new\nRan pytest → exit 1\nCopilot, m"
+SUMMARY = "Changed 2 files  +3 −1\n  src/a.py  +2 −1\n  new.md  new\n1 command, failed · Copilot, m"
 
 
 def saved(*, live: bool = True, **options: Any) -> Any:
@@ -48,10 +48,10 @@ async def test_an_exported_notebook_says_what_changed(exporter: str) -> None:
     import nbconvert
 
     exported, _ = getattr(nbconvert, exporter)().from_notebook_node(saved())
-    positions = [exported.find(each) for each in ("Done.", "Changed 2 files", "src/a.py", "Ran ", "Copilot, m")]
+    positions = [exported.find(each) for each in ("Done.", "Changed 2 files", "src/a.py", "1 command", "Copilot, m")]
     assert -1 not in positions
     assert positions == sorted(positions)
-    fold = exported[exported.index("Changed 2 files") : exported.index("Ran ")]
+    fold = exported[exported.index("Changed 2 files") : exported.index("1 command")]
     assert ("# New" in fold, "\n\n" in fold) == (True, False)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from copilot_kernel.chat.undoing import OFF
-from copilot_kernel.frontend.undo_commands import RESTORE_STATE
+from copilot_kernel.frontend.undo_commands import NOTHING_LEFT, PUT_BACK_WHICH
+from copilot_kernel.rendering.footer import UNDONE
 
 from .session import Session, session
 
@@ -23,11 +25,11 @@ Turn  What       Change   By
 1                command  Run echo more >> three.txt
 %undo TURN restores files to their state before that turn."""
 OFFERED = """\
-Undo turn 1
-What       How      Why
-one.txt    restore  Edit one.txt
-two.txt    delete   Create two.txt
-three.txt  restore  may not be the agent's
+Undo what “demo: edit one.txt first => second create two.txt new shell …” changed?
+File       Will be              Changed by
+one.txt    restored             Edit one.txt
+two.txt    deleted (it is new)  Create two.txt
+three.txt  restored             may not be the agent's
 Not undone: 1 command (Run echo more >> three.txt)."""
 
 
@@ -62,11 +64,33 @@ def test_changes_lists_files_and_commands_turn_by_turn(changed: Session):
 
 def test_undo_asks_and_restores_what_the_edits_changed(changed: Session, project: Path):
     shown = changed.run("%undo", "1").text
-    assert shown == f"{OFFERED}\n{RESTORE_STATE.format(1)}\n✓ Restored: two.txt, one.txt."
+    assert shown == f"{OFFERED}\n{PUT_BACK_WHICH}\n✓ Restored: two.txt, one.txt."
     assert texts(project) == {"one.txt": "first\n", "three.txt": "3\nmore\n"}
     assert changed.run("%undo 1", "1").text.endswith("✓ Restored: three.txt.")
     assert texts(project) == FILES
-    assert changed.run("%undo").text.endswith("There is nothing to restore.")
+    assert changed.run("%undo").text.endswith(NOTHING_LEFT)
+
+
+def test_the_answer_says_what_was_undone_and_it_is_not_announced_when_the_prompt_runs_again(changed: Session):
+    def ending() -> tuple[str, bool, Any]:
+        data, metadata = list(changed.cells[0].shown.values())[-1]
+        record = metadata["copilot_kernel"]
+        undone = record.get("undone"), record["changes"], len(record.get("also_changed", ()))
+        return data["text/plain"].partition("permissions")[0], "copilot-undo" in data["text/html"], undone
+
+    assert ending()[1]
+    changed.run("%undo restore")
+    also = "Also changed during the turn (may not be the agent's): three.txt +1\n"
+    assert ending() == (
+        f"{UNDONE} · one.txt and two.txt are as they were\n{also}",
+        True,
+        (["one.txt", "two.txt"], [], 1),
+    )
+    changed.run("%undo 1", "1")
+    names = ["one.txt", "two.txt", "three.txt"]
+    assert ending() == (f"{UNDONE} · one.txt, two.txt and three.txt are as they were\n", False, (names, [], 0))
+    texts = [changed.run(PROMPT).text for _ in range(2)]
+    assert ["This prompt changed" in text for text in texts] == [False, True]
 
 
 def test_an_empty_line_restores_nothing(changed: Session, project: Path):
@@ -107,7 +131,7 @@ def test_where_nobody_can_answer_nothing_is_restored(changed: Session, project: 
 
 def test_what_has_changed_since_is_skipped_and_named(changed: Session, project: Path):
     (project / "one.txt").write_text("the user's")
-    assert "one.txt    skipped  it has changed since" in changed.run("%undo", "").text
+    assert "one.txt    left as it is        it has changed since" in changed.run("%undo", "").text
     assert changed.run("%undo restore").text == "✓ Restored: two.txt."
     assert (project / "one.txt").read_text() == "the user's"
 

@@ -9,7 +9,7 @@ from .conftest import StartKernel
 from .front_end import FrontEnd, Outcome
 
 PROMPT = "demo: say Gladly.\nedit a.txt old => new"
-NAMED = "This cell's last turn changed 1 file (a.txt)"
+NAMED = "This prompt changed a.txt last time"
 
 
 def displays(outcome: Outcome) -> list[dict[str, object]]:

@@ -103,7 +103,7 @@ def test_a_cell_is_inserted_and_run_after_one_question(seen: Json) -> None:
     assert insert["cells"] == ["%%copilot", "total = sum(prices)\ntotal"]
     assert insert["learnt"] == [True, True, True]
     assert "Added." in insert["text"]
-    assert "Changed or run: cell 2" in insert["text"]
+    assert "Inserted and ran cell 2" in insert["text"]
 
 
 def test_an_answer_streams_and_an_interrupt_ends_it(seen: Json) -> None:

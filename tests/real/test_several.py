@@ -11,7 +11,7 @@ import anyio
 import psutil
 import pytest
 from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import open_chat
 from copilot_kernel.chat.sessions import RESTARTED
 from copilot_kernel.config import Settings
 

@@ -182,20 +182,14 @@ def test_commands_that_ran_with_their_exit_codes() -> None:
         call(kind="other", title="bash", raw_input={"command": "date"}),
         call(kind="edit", title="Edit", raw_input={"command": "str_replace", "path": PATH}),
     )
-    commands = [(each.title, each.exit_code, each.failed) for each in ran.commands]
-    expected = [("ls", None, False), ("pytest", 1, True), ("make", 0, False), ("gone", None, True)]
-    assert commands == [*expected, ("bash", None, False)]
-    assert ran.refused == 1
-    assert [each.outcome for each in ran.commands] == ["", "exit 1", "exit 0", "failed", ""]
-    script = call(kind="execute", title="Run it", raw_input={"command": "cd a\nls"})
-    assert [each.line for each in (*ran.commands, *of(script).commands)] == [
-        "ls",
-        "pytest",
-        "make",
-        "gone",
-        "date",
-        "Run it",
+    assert [(each.title, each.failed) for each in ran.commands] == [
+        ("ls", False),
+        ("pytest", True),
+        ("make", False),
+        ("gone", True),
+        ("bash", False),
     ]
+    assert ran.refused == 1
 
 
 def test_calls_are_counted_by_kind() -> None:
@@ -217,7 +211,7 @@ def test_what_real_agents_changed(agent: str) -> None:
     assert [(file.path, file.words) for file in found["edit-allowed"].files] == [("notes.txt", "+1 −1")]
     assert (found["edit-rejected"].files, found["edit-rejected"].refused) == ((), 1)
     # Gemini does not report exit codes.
-    assert [each.exit_code for each in found["shell"].commands] == [None if agent == "gemini" else 3]
+    assert [each.failed for each in found["shell"].commands] == [agent != "gemini"]
 
 
 def recorded(name: str) -> TurnChanges:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from copilot_kernel.acp.messages import PermissionOption, PlanEntry
-from copilot_kernel.conversation.model import Message, Notice, Plan, ToolCall
+from copilot_kernel.acp.messages import Diff, PermissionOption, PlanEntry
+from copilot_kernel.conversation.model import Message, Notice, Plan, ToolCall, Unasked
 from copilot_kernel.permissions.inputs import commands
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.entry import render, render_group
+from copilot_kernel.rendering.markup import AMBER
+from copilot_kernel.rendering.own_tools import NOTICE_OF_READS
 from copilot_kernel.rendering.plain import visible_line
 from copilot_kernel.rendering.question import headline, question_summary, question_text, render_question
 from copilot_kernel.rendering.raw import NOT_JSON
@@ -194,6 +196,79 @@ def test_reads_and_searches_in_a_row_are_one_line_that_opens():
     assert text_of(html).startswith("Read 2 files, searched 1 time, fetched 1 page≡ Look 1")
     assert (html.count("<details>"), text_of(html.rpartition("</details>")[2])) == (2, "\n❯ pytest ○ pending\n≡ Look 5")
     assert [line for line in bundle["text/plain"].split("\n") if "Look" in line] == [f"✓ Look {n}" for n in range(1, 6)]
+
+
+def edit(number, title="Edit file", path="/project/src/{}.py", **more):
+    diff = Diff(path.format(number), f"{number}\nold\n", f"{number}\nnew\n")
+    return call(**{"title": title, "kind": "edit", "status": "completed", "content": (diff,), **more})
+
+
+def first_line(*calls):
+    """Of the HTML, where an amber edge is `!`."""
+    html = render_group(calls, lambda entry: render(entry, "/project"))["text/html"]
+    edge = "!" if f"border-left-color:{AMBER}" in html.partition("</summary>")[0] else ""
+    return edge + text_of(html.partition("</summary>")[0] + "</summary></details></div>")
+
+
+NOT_ASKED = Unasked("not asked")
+COVERED = Unasked("covered by the rule `Edit`", covered=True)
+
+
+@pytest.mark.parametrize(("calls", "words"), [
+    ([edit(1), lookup(2), edit(2)], "Changed 2 files, read 1 · +2 −2"),
+    ([lookup(1), lookup(2), edit(1)], "Changed src/1.py, read 2 files · +1 −1"),
+    ([edit(1), edit(1)], "Changed src/1.py · +2 −2"),
+    ([edit(1), edit(2, unasked=COVERED), lookup(1, "search")], "Changed 2 files, searched 1 time · +2 −2"),
+    ([edit(1), edit(2, unasked=NOT_ASKED)], "!Changed 2 files · +2 −2 ⚠ not asked"),
+    ([edit(1), edit(2, "Tidy", status="in_progress")], "Changed 2 files · +2 −2 · ◐ Tidy"),
+    ([edit(1, decision="allowed by rule `Edit`"), edit(2)], "Changed 2 files · +2 −2"),
+    ([edit(1, content=()), edit(2, content=())], "Changed 2 files"),
+    ([edit(1, decision="allowed by you"), edit(2)], "✎ src/1.py +1 −1 allowed by you"),
+    ([edit(1, status="failed"), edit(2)], "✎ src/1.py +1 −1 ✗ failed"),
+])  # fmt: skip
+def test_edits_and_lookups_of_one_stretch_are_one_line(calls, words):
+    assert first_line(*calls) == words
+
+
+@pytest.mark.parametrize(("fields", "words", "link"), [
+    ({}, "✎ src/1.py +1 −1", True),
+    ({"title": "Editing src/1.py"}, "✎ Editing src/1.py +1 −1", False),
+    ({"path": "/etc/{}.py"}, "✎ /etc/1.py +1 −1", False),
+    ({"status": "pending"}, "✎ src/1.py +1 −1 ○ pending", False),
+    ({"raw_input": {"command": "sed -i s/a/b/ x"}}, "✎ $ sed -i s/a/b/ x Edit file", False),
+])  # fmt: skip
+def test_the_row_of_a_change_names_its_file(fields, words, link):
+    made = edit(1, **fields)
+    assert first_line(made) == words
+    summary, _, details = render(made, "/project")["text/html"].partition("</summary>")
+    assert ('<a href="src/1.py"' in summary) == link
+    assert ("The agent's title: Edit file" in text_of(f"<details>{details}")[:99]) == (words[2] in "s/")
+
+
+def own(tool, **more):
+    return call(**{"title": f"notebook-{tool}", "status": "completed", **more})
+
+
+@pytest.mark.parametrize(("tool", "raw_input", "words"), [
+    ("read_notebook", {"outputs": True}, "✓ Read this notebook"),
+    ("list_variables", {}, "✓ Looked at your variables"),
+    ("inspect_variable", {"name": "sales", "path": "[0]"}, "✓ Looked at sales[0]"),
+    ("delete_cell", {"id": "5944dca1"}, "✓ Delete a cell"),
+    ("unknown", {}, "✓ notebook-unknown"),
+])  # fmt: skip
+def test_the_notebooks_own_tools_read_as_sentences(tool, raw_input, words):
+    assert render(own(tool, raw_input=raw_input))["text/plain"] == words
+    named = call(title=tool, name=f"mcp__notebook__{tool}", status="completed", raw_input=raw_input)
+    assert render(named)["text/plain"] == words.replace("notebook-", "notebook · ")
+
+
+def test_reads_of_the_notebook_and_the_notice_before_them_are_one_line():
+    notice = Notice(0, 1, "info", "The agent can see cells.", about=NOTICE_OF_READS)
+    group = [own("read_notebook"), notice, said("Hm.", "thought"), own("list_variables"), lookup(1)]
+    assert first_line(*group) == "Read 1 file, looked at the notebook and your variables"
+    assert first_line(notice, own("read_cell")) == first_line(own("read_cell"), notice) == "Read a cell"
+    assert first_line(own("read_cell")).startswith("≡ Read a cell")
+    assert first_line(notice, call(title="Run")).startswith("ℹ The agent can see cells.")
 
 
 def test_the_lookup_that_runs_is_named_and_one_that_failed_stands_for_itself():

@@ -13,11 +13,11 @@ from copilot_kernel.rendering.diff import between
 from copilot_kernel.rendering.footer import (
     ALSO,
     MAX_ALSO_LINES,
-    MAX_COMMANDS,
     MAX_REVIEWED_LINES,
     NOT_SHOWN,
     TOO_LONG,
     TOO_LONG_AGAIN,
+    UNDONE,
     Footer,
     render_footer,
 )
@@ -26,7 +26,7 @@ from copilot_kernel.rendering.markup import AMBER, RED
 from .allowed import problems, text_of
 from .hostile import HOSTILE
 
-OK, BAD = Command("List", 0, failed=False, line="ls"), Command("Test", 1, failed=True, line="pytest -q")
+OK, BAD = Command("ls"), Command("pytest -q", failed=True)
 RUN, EDIT = (ToolCall(0, 1, kind, kind=kind) for kind in ("execute", "edit"))
 
 
@@ -56,10 +56,15 @@ def shown(footer: Footer) -> tuple[str, str]:
      "⚠ does not ask: mode yolo · ⚠ runs without a prompt: /every 1m · a"),
     (Footer("a", unasked=(RUN, EDIT, RUN), seconds=75), "⚠ 3 not asked: 1 edit, 2 commands · a · 1 min 15 s"),
     (Footer("a", tokens=12_345, cost="0.01 USD"), "a · 12,345 tokens · 0.01 USD so far"),
-    (Footer(changes=TurnChanges(commands=(OK,))), "Ran ls → exit 0"),
-    (Footer(changes=TurnChanges(commands=(BAD,))), "Ran pytest -q → exit 1"),
+    (Footer("a", changes=TurnChanges(commands=(OK,))), "a"),
+    (Footer("a", changes=TurnChanges(commands=(BAD,))), "1 command, failed · a"),
     (Footer("a", unasked=(RUN,), changes=TurnChanges(commands=(OK, BAD), refused=3)),
-     "Ran 2 commands, 1 failed: pytest -q → exit 1 · ls → exit 0\n⚠ 1 not asked: 1 command · 3 refused · a"),
+     "⚠ 1 not asked: 1 command · 3 denied · 2 commands, 1 failed · a"),
+    (Footer("a", undone=("a.py",)), f"{UNDONE} · a.py is as it was\na"),
+    (Footer(undone=("a", "b", "cell 2")), f"{UNDONE} · a, b and cell 2 are as they were"),
+    (Footer(undone=tuple("abcdef")), f"{UNDONE} · a, b, c and 3 more are as they were"),
+    (Footer(cells=(("deleted", "cell 5 (<b>)", ""), ("inserted", "cell 6", ""))),
+     "Deleted cell 5 (<b>) · inserted cell 6"),
 ])  # fmt: skip
 def test_facts_in_words(footer: Footer, words: str) -> None:
     text, html = shown(footer)
@@ -76,19 +81,6 @@ def test_a_mode_that_never_asks_is_red_and_without_facts_there_is_no_footer() ->
 def test_what_was_not_asked_is_amber_and_failed_commands_are_quiet() -> None:
     _, html = shown(Footer(unasked=(RUN,), changes=TurnChanges(commands=(BAD,))))
     assert (AMBER in html, RED in html) == (True, False)
-
-
-def test_of_many_commands_those_that_failed_come_first_and_the_fold_has_the_others() -> None:
-    unknown, gone = Command("x" * 200, None, failed=False, line="x" * 200), Command("", None, failed=True, line="gone")
-    text, html = shown(Footer(changes=TurnChanges(commands=(OK, unknown, BAD, *[OK] * MAX_COMMANDS, gone))))
-    named = "pytest -q → exit 1 · gone → failed · ls → exit 0"
-    head = f"Ran {MAX_COMMANDS + 4} commands, 2 failed: {named} and {MAX_COMMANDS + 1} more"
-    assert text == head
-    summary, _, fold = text_of(html).partition(" more")
-    assert (summary + " more", fold.count("ls → exit 0"), "x" * 200 in fold) == (head, MAX_COMMANDS - 2, True)
-    assert fold.endswith("and 4 more")
-    long, _ = shown(Footer(changes=TurnChanges(commands=(unknown,))))
-    assert long == f"Ran {'x' * 79}…"
 
 
 def test_three_files_are_named_and_the_fold_has_them_all() -> None:
@@ -168,11 +160,20 @@ def test_the_review_says_what_it_cannot_show() -> None:
     assert "+ c" in review
 
 
-def test_cells_of_the_notebook_are_linked() -> None:
-    bundle = render_footer(Footer("a", cells=(("id 1", "cell 1"), ("2", "cell 2"))))
+def test_cells_that_are_there_are_linked() -> None:
+    bundle = render_footer(Footer("a", cells=(("ran", "cell 1", "id 1"), ("deleted", "cell 2", ""))))
     assert bundle is not None
-    assert bundle["text/plain"] == "Changed or run: cell 1, cell 2\na"
-    assert '<a href="#cell-id=id%201" style="text-decoration:underline">cell 1</a>' in bundle["text/html"]
+    link = '<a href="#cell-id=id%201" style="text-decoration:underline">cell 1</a>'
+    assert f"Ran {link} · deleted cell 2</div>" in bundle["text/html"]
+
+
+@pytest.mark.parametrize("changes", [changed("a.py"), TurnChanges(also=changed("a.py").files), TurnChanges()])
+def test_undo_stands_on_the_first_line_and_in_no_summary(changes: TurnChanges) -> None:
+    bundle = render_footer(Footer("Copilot", cells=(("ran", "cell 1", ""),), changes=changes, undo="1-ab"))
+    assert bundle is not None
+    above, _, below = bundle["text/html"].partition('<span class="copilot-undo copilot-undo-1-ab"')
+    assert ("Copilot" in above, "Ran cell 1" in above, below.count("Copilot")) == (False, changes == TurnChanges(), 1)
+    assert above.count("<details>") == above.count("</details>") == (changes != TurnChanges())
 
 
 @pytest.mark.parametrize("text", HOSTILE)

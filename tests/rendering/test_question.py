@@ -373,6 +373,8 @@ def test_a_rule_of_the_user_is_alarming(more, alarming):
     ({"title": "echo", "raw_input": {"text": "hi"}}, "Use this tool? echo\n│ Input: text: hi"),
     ({"title": "Delete notes.txt", "kind": "delete", "locations": (Location(f"{ROOT}/notes.txt"),)},
      "Delete notes.txt?\n│ Path: /project/notes.txt"),
+    ({"title": "Delete a", "kind": "delete", "locations": (Location("a"),), "deletes": ("one\ntwo\n" * 7, False)},
+     f"Delete a?\n{'│ one%│ two%' * 6}│ … 2 more lines\n│ Not in Git.\n│ Path: /project/a".replace("%", "\n")),
     ({"title": "Tidy up", "kind": "delete", "locations": (Location("a"), Location("/b"))},
      "Delete 2 files? Tidy up\n│ Paths: /project/a, /b (outside the project)"),
     ({"title": "View\nit", "kind": "read", "locations": (Location("/etc/hosts"),)},
@@ -386,6 +388,10 @@ def test_what_is_long_says_how_much_more_there_is():
     command = "\n".join(f"step {number}" for number in range(40))
     run = question_summary(asked(kind="execute", raw_input={"command": command}), ROOT)
     edit = question_summary(asked(kind="edit", content=(Diff(f"{ROOT}/a", "", "line\n" * 30),)), ROOT)
+    gone = render_question(asked(kind="delete", raw_input={"path": "a"}, deletes=("line\n" * 30, True)), ROOT)
+    assert text_of(gone["text/html"]).count("line\n") == 28
+    assert "18 more lines" in gone["text/html"]
+    assert "Git tracks it." in gone["text/html"]
     assert run.endswith("│ step 11\n│ … 28 more lines")
     assert edit.endswith("│ +line\n│ … 18 more changed lines")
 

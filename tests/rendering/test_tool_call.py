@@ -6,9 +6,9 @@ import pytest
 from copilot_kernel.acp.messages import Diff, Location, TerminalContent, TextBlock
 from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import Unasked
-from copilot_kernel.rendering.entry import render
+from copilot_kernel.rendering.entry import is_lookup, render
 from copilot_kernel.rendering.markup import AMBER, INDENT, RED
-from copilot_kernel.rendering.tool_call import is_lookup, output_of
+from copilot_kernel.rendering.tool_call import output_of
 
 from .allowed import text_of
 from .samples import GIT_DIFF, call
@@ -166,7 +166,8 @@ def test_a_unified_diff_that_says_the_same_has_the_numbers_of_the_file():
     diff = (Diff("/project/notes.txt", "two", "TWO"),)
     shown = plain(title="Edit", kind="edit", status="failed", raw_input=raw_input, content=diff)
     assert shown == (
-        "✗ Edit · failed\n  --- notes.txt\n  +++ notes.txt\n  @@ -1,3 +1,3 @@\n   one\n  -two\n  +TWO\n   three"
+        "✗ notes.txt · +1 −1 · failed\n"
+        "  --- notes.txt\n  +++ notes.txt\n  @@ -1,3 +1,3 @@\n   one\n  -two\n  +TWO\n   three"
     )
 
 

@@ -178,11 +178,12 @@ class UsageUpdate(Struct, frozen=True):
 
 
 class NoticeUpdate(Struct, frozen=True):
-    """A message to the user; severity info, warning, error or other."""
+    """A message to the user; severity info, warning, error or other. `about`: see `Notice`."""
 
     severity: str
     title: str
     description: str = ""
+    about: str = ""
 
 
 class CompactionUpdate(Struct, frozen=True):

@@ -150,6 +150,11 @@ class Chat:
         return changes_of(f"{self.settings.agent or 'copilot'} {self.info.name if self.info else ''}")
 
     @property
+    def unseen(self) -> str:
+        """What the agent cannot do with the notebook; empty if nothing is known of that."""
+        return self.tools.unseen
+
+    @property
     def standing(self) -> tuple[str, ...]:
         """What its own commands, options and modes have changed in the open session, whoever set them.
 
@@ -294,7 +299,7 @@ class Chat:
                 tasks.start_soon(self._cancel, session, stop, tasks.cancel_scope)
                 tasks.start_soon(activity.run)
                 tasks.start_soon(self.monitor.run, self.state, self.permissions)
-                tasks.start_soon(self.locator.run, self.state.add_excerpts)
+                tasks.start_soon(self.locator.run, self.state.add_found)
                 try:
                     result = await session.prompt((*prepared, *introduction))
                     reason = "cancelled" if stop.pressed else result.stop_reason

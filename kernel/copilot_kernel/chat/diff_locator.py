@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
+from typing import TypeVar
 
 import anyio
 from anyio import to_thread
@@ -16,17 +18,19 @@ from ..acp.messages import Diff
 from ..conversation.excerpt import Excerpt, find_excerpt
 from ..conversation.model import ToolCall
 from ..errors import HostError
-from ..host import read_for_display
+from ..host import is_tracked, read_for_display
 from ..permissions import inputs
 
 MAX_BYTES = 2 * 1024 * 1024
+MAX_DELETED_CHARS = 20_000
 # Of one call, however often it changes; the others have no line numbers.
 MAX_DIFFS = 50
+T = TypeVar("T")
 # Until a disk counts as hanging: nothing is read from it again.
 SECONDS = 1.0
 
-# Gets the id of an entry, and what was found of its diffs.
-Found = Callable[[int, Mapping[Diff, Excerpt | None]], None]
+# Gets the id of an entry, what was found of its diffs, and what it deletes; see `ToolCall.deletes`.
+Found = Callable[[int, Mapping[Diff, Excerpt | None], tuple[str, bool | None] | None], None]
 
 
 class DiffLocator:
@@ -47,8 +51,8 @@ class DiffLocator:
         return self._added is not None and bool(self._calls)
 
     def add(self, call: ToolCall) -> None:
-        """Note the diffs of a call that is new or has changed."""
-        if _unknown(call):
+        """Note a call that is new or has changed."""
+        if _unknown(call) or _unseen(call):
             self._calls[call.id] = call
             if self._added is not None:
                 self._added.set()
@@ -69,17 +73,29 @@ class DiffLocator:
             while self._calls:
                 call = next(iter(self._calls.values()))
                 excerpts = {diff: await self._find(call, diff) for diff in _unknown(call)}
+                deletes = await self._deleted(os.path.join(self._folder, path)) if (path := _unseen(call)) else None
                 del self._calls[call.id]  # if it has changed meanwhile, `found` leads to `add`
-                found(call.id, excerpts)
+                found(call.id, excerpts, deletes)
 
     async def _find(self, call: ToolCall, diff: Diff) -> Excerpt | None:
         """None if the file cannot be read, or not soon."""
         path = os.path.join(self._folder, inputs.folder(call.raw_input) or "", diff.path)
-        if self._is_hanging or not diff.old_text:
+        text = await self._text(path) if diff.old_text else None
+        return None if text is None else find_excerpt(diff, text, is_done=call.status == "completed")
+
+    async def _deleted(self, path: str) -> tuple[str, bool | None]:
+        text = await self._text(path) or ""
+        return text[:MAX_DELETED_CHARS], await self._soon(partial(is_tracked, self._folder, path)) if text else None
+
+    async def _text(self, path: str) -> str | None:
+        return await self._soon(partial(self._read, self._folder, path, MAX_BYTES))
+
+    async def _soon(self, work: Callable[[], T]) -> T | None:
+        """None if it fails, or takes too long."""
+        if self._is_hanging:
             return None
         with suppress(HostError), anyio.move_on_after(SECONDS) as limit:
-            text = await to_thread.run_sync(self._read, self._folder, path, MAX_BYTES, abandon_on_cancel=True)
-            return find_excerpt(diff, text, is_done=call.status == "completed")
+            return await to_thread.run_sync(work, abandon_on_cancel=True)
         self._is_hanging = limit.cancelled_caught
         return None
 
@@ -88,3 +104,9 @@ def _unknown(call: ToolCall) -> list[Diff]:
     """The diffs of `call` that are to be looked up."""
     new = [part for part in call.content if isinstance(part, Diff) and part not in call.excerpts]
     return new[: max(MAX_DIFFS - len(call.excerpts), 0)]
+
+
+def _unseen(call: ToolCall) -> str:
+    """The path of the one file that `call` deletes, unless somebody has looked at it; empty for all else."""
+    paths = inputs.paths(call) if call.kind == "delete" and call.deletes is None else ()
+    return paths[0] if len(paths) == 1 else ""

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from ..acp.messages import (
     Diff,
     Location,
+    NoticeUpdate,
     PermissionOption,
     PermissionRequest,
     TextBlock,
@@ -31,6 +32,7 @@ from ..notebook.gate import Decision, Proposal
 from ..notebook.live import NotebookError
 from ..notebook.tools import InvalidArguments, Tool, tools_for
 from ..permissions import inputs
+from ..rendering.own_tools import NOTICE_OF_READS
 from .calls import equal
 from .merged_calls import MergedCalls
 from .operations import is_planning
@@ -131,7 +133,7 @@ class NotebookGate:
     def _announce_reads(self) -> None:
         if not self._has_announced_reads:
             self._has_announced_reads = True
-            self._state.notify("info", SEES.format(self._sees))
+            self._state.update(NoticeUpdate("info", SEES.format(self._sees), about=NOTICE_OF_READS))
 
     def _decision_text(self, key: str) -> str:
         """What was decided about a call of ours, and by whom."""

@@ -32,7 +32,7 @@ from .permission import Permissions
 from .slash import has_slash
 from .state import ConversationState
 
-UNSEEN = "{} cannot see the notebook: it takes neither an MCP server over HTTP nor one that it starts on this machine."
+UNSEEN = "This agent can't work with notebook cells (it accepts no MCP server that runs here)."
 CLOSE_SECONDS = 2.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -87,7 +87,8 @@ class NotebookTools:
         self._current: tuple[str, _Offer] | None = None
         self._pending: _Offer | None = None
         self._introduced = self._kernel_before = ""
-        self._notified: set[str] = set()
+        self.unseen = ""
+        """Why the agent that was asked last cannot work with the notebook; empty if it can."""
 
     @property
     def must_close(self) -> bool:
@@ -107,8 +108,9 @@ class NotebookTools:
         has_http = "http" in link.info.mcp
         takes_stdio = not link.info.is_copilot  # which drops such servers without a word
         if not (is_here(self._settings.agent) and (has_http or takes_stdio)):
-            self._notify_once(UNSEEN.format(link.info.title or link.info.name or "The agent"))
+            self.unseen = UNSEEN
             return []
+        self.unseen = ""
         calls = NotebookCalls(self._notebook, self.gate, takes_images="image" in link.info.prompt)
         endpoint = await self._server.register(calls)
         self._pending = _over_http(calls, endpoint) if has_http else _over_bridge(calls, endpoint, folder)
@@ -162,11 +164,6 @@ class NotebookTools:
         if offer.file is not None:
             with suppress(OSError):
                 offer.file.unlink()
-
-    def _notify_once(self, text: str) -> None:
-        if text not in self._notified:
-            self._notified.add(text)
-            self._state.notify("info", text)
 
 
 def introduction(*, has_variables: bool) -> str:

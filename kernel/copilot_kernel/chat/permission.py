@@ -329,7 +329,7 @@ class Permissions:
         is_inside = sandbox is not None and request.inside
         return Question(
             next(self._keys),
-            structs.replace(request.call, excerpts=entry.excerpts),
+            structs.replace(request.call, excerpts=entry.excerpts, deletes=entry.deletes),
             request.options,
             why=f"{CHANGED}{decision.reason}" if request.is_revised else decision.reason,
             is_routine=decision.is_routine and not request.is_revised,

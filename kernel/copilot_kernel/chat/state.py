@@ -158,13 +158,16 @@ class ConversationState:
     async def settle(self) -> None:
         """Wait until the places of all diffs are known, and views have seen them; about a second at most."""
         if self._locator is not None:
-            await self._locator.settle(self.add_excerpts)
+            await self._locator.settle(self.add_found)
 
-    def add_excerpts(self, entry_id: int, excerpts: Mapping[Diff, Excerpt | None]) -> None:
-        """Add the places of diffs to a call."""
+    def add_found(
+        self, entry_id: int, excerpts: Mapping[Diff, Excerpt | None], deletes: tuple[str, bool | None] | None
+    ) -> None:
+        """Add to a call the places of its diffs, and what it deletes."""
         call = self.conversation.entries[entry_id]
         if isinstance(call, ToolCall):
-            self.advance(self.conversation.with_entry(replace(call, excerpts={**call.excerpts, **excerpts})))
+            found = replace(call, excerpts={**call.excerpts, **excerpts}, deletes=deletes or call.deletes)
+            self.advance(self.conversation.with_entry(found))
 
     def status(self, words: str) -> None:
         """Show a transient line in the running turn."""

@@ -24,8 +24,15 @@ MAX_TITLE_CHARS = 500
 Json = dict[str, Any]
 
 
-def footer_of(turn: Turn, changes: TurnChanges, *, timed: bool, cells: Sequence[tuple[str, str]] = ()) -> Footer:
-    """The footer of `turn`; `changes` are those of its calls. `cells`: see `Footer`."""
+def footer_of(
+    turn: Turn,
+    changes: TurnChanges,
+    *,
+    timed: bool,
+    cells: Sequence[tuple[str, str, str]] = (),
+    undone: Sequence[str] = (),
+) -> Footer:
+    """The footer of `turn`; `changes` are those of its calls. `cells` and `undone`: see `Footer`."""
     tokens = (turn.usage or {}).get("totalTokens")
     return Footer(
         agent=turn.agent,
@@ -43,11 +50,17 @@ def footer_of(turn: Turn, changes: TurnChanges, *, timed: bool, cells: Sequence[
         cells=cells,
         changes=changes,
         undo=turn.undo if timed else "",
+        undone=undone,
     )
 
 
 def endings(
-    turn: Turn, changes: TurnChanges, *, timed: bool, cells: Sequence[tuple[str, str]] = ()
+    turn: Turn,
+    changes: TurnChanges,
+    *,
+    timed: bool,
+    cells: Sequence[tuple[str, str, str]] = (),
+    undone: Sequence[str] = (),
 ) -> tuple[Bundle, ...]:
     """What stands beneath the answer: the footer, if there is anything to say.
 
@@ -55,16 +68,16 @@ def endings(
     what one should know.
     """
     if turn.stop_reason not in ("cancelled", FAILED):
-        return tuple(filter(None, [render_footer(footer_of(turn, changes, timed=timed, cells=cells))]))
+        return tuple(filter(None, [render_footer(footer_of(turn, changes, timed=timed, cells=cells, undone=undone))]))
     is_stopped = turn.stop_reason == "cancelled"
     line = render_stopped(turn.seconds if timed else None, by_user=turn.stopped_by_user) if is_stopped else None
     rest = replace(turn, agent="", model="", mode="", usage=None)
-    footer = replace(footer_of(rest, changes, timed=timed, cells=cells), seconds=None)
+    footer = replace(footer_of(rest, changes, timed=timed, cells=cells, undone=undone), seconds=None)
     return tuple(filter(None, [line, render_footer(footer)]))
 
 
-def metadata_of(turn: Turn, changes: TurnChanges, *, is_batch: bool) -> Json:
-    """The metadata of the output that ends a turn: which agent did what, and who allowed it.
+def metadata_of(turn: Turn, changes: TurnChanges, *, is_batch: bool, undone: Sequence[str] = ()) -> Json:
+    """The metadata of the output that ends a turn: which agent did what, who allowed it, and what was `undone` since.
 
     No times, and in a batch run no session id: another run of the notebook gives the same.
     """
@@ -82,6 +95,7 @@ def metadata_of(turn: Turn, changes: TurnChanges, *, is_batch: bool) -> Json:
         "calls": [_call(call) for call in turn.tool_calls],
         "changes": [_change(file) for file in changes.files],
         **({"also_changed": [_change(file) for file in changes.also]} if changes.also else {}),
+        **({"undone": [*map(visible_line, undone)]} if undone else {}),
     }
     return {METADATA_KEY: record}
 

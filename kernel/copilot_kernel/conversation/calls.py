@@ -81,6 +81,15 @@ def is_of_sub_agent(call: ToolCall) -> bool:
     return isinstance(theirs, dict) and bool(theirs.get("agentId"))
 
 
+def runs_task(call: ToolCall) -> bool:
+    """Whether a sub-agent works for an unfinished call while the agent that started it waits, and says nothing itself.
+
+    That of GitHub Copilot is `task`, of Claude `Task`.
+    """
+    given = call.raw_input if isinstance(call.raw_input, dict) else {}
+    return not {"agent_type", "subagent_type"}.isdisjoint(given) and given.get("mode") != "background"
+
+
 def completed_anyway(before: ToolCall, after: ToolCall) -> bool:
     """The agent has just reported as completed what was refused."""
     refused = after.standing.verdict in ("rejected", "cancelled")

@@ -35,7 +35,8 @@ FINAL: frozenset[str] = frozenset({"completed", "failed", "rejected", "cancelled
 class Message(Struct, frozen=True):
     """Text of one speaker, as markdown. Other content of a message is an `Attachment` after it.
 
-    `is_over`: text that comes now may be another's; what continues a sentence belongs to it all the same.
+    `is_over`: text that comes now may be another's; what continues a sentence belongs to it all the same. `of_task`:
+    a sub-agent said it, and the speaker is "thought", since it is not said to the user.
     """
 
     id: int
@@ -44,6 +45,7 @@ class Message(Struct, frozen=True):
     text: GrowingText
     message_id: str | None = None
     is_over: bool = False
+    of_task: bool = False
 
 
 class Attachment(Struct, frozen=True):
@@ -84,7 +86,8 @@ class ToolCall(Struct, frozen=True):
     `decision` says what was decided about it and by whom ("allowed by you"); empty if never asked about.
     `unasked` is None as long as the call did nothing that it should have asked about.
     `fuller_title` is an earlier title that names the file, command or server, if `title` does not. For display only:
-    `excerpts` says where in its file each diff was found when it first came, None if it was not.
+    `excerpts` says where in its file each diff was found when it first came, None if it was not; `deletes` is the text
+    of the file that the call deletes, and whether Git tracks it; None as long as nobody has looked.
     """
 
     id: int
@@ -104,6 +107,7 @@ class ToolCall(Struct, frozen=True):
     standing: Standing = Standing()
     fuller_title: str = ""
     excerpts: Mapping[Diff, Excerpt | None] = field(default_factory=dict)
+    deletes: tuple[str, bool | None] | None = None
 
     @property
     def best_title(self) -> str:

@@ -129,21 +129,34 @@ def _chunk(before: Conversation, chunk: Chunk) -> Conversation:
     if chunk.speaker == "user" and before.live:
         return before
     if isinstance(chunk.block, TextBlock):
-        return _say(before, chunk.speaker, chunk.block.text, chunk.message_id)
+        of_task = chunk.speaker == "agent" and _is_of_task(before)
+        speaker: Speaker = "thought" if of_task else chunk.speaker
+        return _say(before, speaker, chunk.block.text, chunk.message_id, of_task=of_task)
     return _attach(before, chunk.speaker, chunk.block)
 
 
-def _say(before: Conversation, speaker: Speaker, text: str, message_id: str | None = None) -> Conversation:
+def _is_of_task(before: Conversation) -> bool:
+    """Whether the agent's text is a sub-agent's, which GitHub Copilot does not mark; decided where a message begins."""
+    match before.entries.last:
+        case Message(turn=before.turn, is_over=False, speaker=speaker) as last if last.of_task or speaker == "agent":
+            return last.of_task
+    return any(map(calls.runs_task, before.entries.unfinished()))
+
+
+def _say(
+    before: Conversation, speaker: Speaker, text: str, message_id: str | None = None, *, of_task: bool = False
+) -> Conversation:
     if not text:
         return before
     last = before.entries.last
     if (
         not isinstance(last, Message)
-        or (last.turn, last.speaker) != (before.turn, speaker)
+        or (last.turn, last.speaker, last.of_task) != (before.turn, speaker, of_task)
         or (last.message_id and message_id and last.message_id != message_id)
         or (last.is_over and not text[0].isspace())
     ):
-        return before.with_entry(Message(len(before.entries), before.turn, speaker, GrowingText(text), message_id))
+        said = Message(len(before.entries), before.turn, speaker, GrowingText(text), message_id, of_task=of_task)
+        return before.with_entry(said)
     grown = last.text.append(_apart(last, text))
     return before.with_entry(replace(last, text=grown, message_id=last.message_id or message_id))
 
@@ -206,7 +219,8 @@ def _plan(before: Conversation, update: PlanUpdate) -> Conversation:
 def _agent_notice(before: Conversation, update: NoticeUpdate) -> Conversation:
     """The agent's own notice; an unknown severity is shown like `info`."""
     severity = update.severity if update.severity in ("info", "warning", "error") else "info"
-    return before.with_entry(Notice(len(before.entries), before.turn, severity, update.title, update.description))
+    notice = Notice(len(before.entries), before.turn, severity, update.title, update.description, about=update.about)
+    return before.with_entry(notice)
 
 
 def _unsupported(before: Conversation, update: UnknownUpdate) -> Conversation:

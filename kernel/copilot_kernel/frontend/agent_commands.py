@@ -111,6 +111,7 @@ def _facts(now: Situation) -> Iterator[tuple[str, str]]:
         yield setting.name, _current(setting)
     yield "Context", _context(now) if now.live else ""
     yield "Instructions", ", ".join(instructions(settings)) if now.live else ""
+    yield "Notebook", now.unseen
     yield "Sandbox", now.sandbox
     yield "Agent process", now.sharing if now.live else ""
     yield "Its own commands and modes", "; ".join(now.standing)

@@ -46,9 +46,10 @@ class Batch:
         self._send_until(lambda slot, last: False)
         self._send_late()
 
-    def add(self, bundle: Bundle, metadata: dict[str, Any]) -> None:
-        """One more display, at the end."""
+    def add(self, bundle: Bundle, metadata: dict[str, Any]) -> str:
+        """One more display, at the end, which cannot be updated."""
         self._cell.display(bundle, metadata=metadata)
+        return ""
 
     def _send_until(self, is_open: Callable[[Slot, bool], bool]) -> None:
         """In order; whatever comes after the first that is open waits for it."""

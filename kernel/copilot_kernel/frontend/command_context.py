@@ -57,6 +57,8 @@ class Situation:
     """What the agent's own commands, options and modes have changed."""
     trusted: tuple[Remembered, ...] = ()
     """What the user trusts, in any folder."""
+    unseen: str = ""
+    """What the agent cannot do with the notebook."""
 
     @property
     def in_force(self) -> Rulebook:
@@ -79,6 +81,8 @@ class CommandContext:
         self.sessions: tuple[SessionInfo, ...] = ()
         self.notebook: TurnNotebook | None = None
         """The notebook of the cell that ran last, if there is one."""
+        self.undone: dict[str, Callable[[Sequence[str], Sequence[str]], None]] = {}
+        """What shows in the cell of a turn, named as for `%undo`, which files and cells were restored."""
 
     @cached_property
     def settings(self) -> Settings:
@@ -120,6 +124,7 @@ class CommandContext:
             chat.agent.sharing_state,
             chat.standing,
             tuple(chat.trusted.all()),
+            chat.unseen,
         )
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:

@@ -61,9 +61,10 @@ class Console:
         self._print_waiting(calls=True)
         self._flush()
 
-    def add(self, bundle: Bundle, metadata: dict[str, Any]) -> None:
-        """Print one thing more."""
+    def add(self, bundle: Bundle, metadata: dict[str, Any]) -> str:
+        """Print one thing more, which cannot be updated."""
         self._display(bundle, metadata)
+        return ""
 
     def _put_text(self, message: Message) -> None:
         if message.id not in self._printed:

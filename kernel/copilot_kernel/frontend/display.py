@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
@@ -30,7 +30,7 @@ from ..rendering.question import headline
 from .answering import UNSEEN, Show, kept_active
 from .asking import Asking
 from .batch import Batch
-from .cell import Cell
+from .cell import Bundle, Cell
 from .confirming import confirm
 from .console import Console
 from .eliciting import elicit
@@ -75,7 +75,9 @@ class Display:
         # For notices, which are no entries of the conversation: negative numbers.
         self._ids = count(-1, -1)
         self._calls: dict[int, ToolCall] = {}
+        self._turn: Turn | None = None
         self._changes: TurnChanges | None = None
+        self._undone: dict[str, None] = {}
         self.unseen: list[str] = []
         """What was asked in questions that were cancelled because no client showed them."""
 
@@ -184,7 +186,9 @@ class Display:
         if isinstance(self._output, OutputArea):
             await self._output.drawn()
 
-    def finish(self, turn: Turn, cells: Sequence[tuple[str, str]] = (), changes: TurnChanges | None = None) -> None:
+    def finish(
+        self, turn: Turn, cells: Sequence[tuple[str, str, str]] = (), changes: TurnChanges | None = None
+    ) -> None:
         """The turn is over: send what waits, and its ending, with the record as metadata of what comes first.
 
         What a failed turn has changed stands below the error. `cells`: see `Footer`. Without `changes`, those that the
@@ -193,17 +197,41 @@ class Display:
         self._output.settle()
         if self._replays:  # nothing was done now
             turn = replace(turn, tool_calls=())
-        self._changes, live = changes or changes_of(turn.tool_calls, self._cwd), self._cell.live
-        if not live:  # another program's changes are not to be compared
-            self._changes = replace(self._changes, also=(), more=0)
-        metadata = metadata_of(turn, self._changes, is_batch=not live)
+        changes = changes or changes_of(turn.tool_calls, self._cwd)
+        if not self._cell.live:  # another program's changes are not to be compared
+            changes = replace(changes, also=(), more=0)
+        self._turn, self._changes, self._cells = turn, changes, cells
+        self._ending_ids = [self._output.add(*each) for each in self._endings(turn, changes)]
+
+    def undone(self, files: Sequence[str], cells: Sequence[str]) -> None:
+        """These files were restored, and all cells that it changed, if they are named: the ending says so.
+
+        It is updated where it can be, and its record with it.
+        """
+        turn, before = self._turn, self._changes
+        if turn is None or before is None:
+            return
+        left, also = ([each for each in group if each.path not in files] for group in (before.files, before.also))
+        gone = (each.path for each in (*before.files, *before.also) if each.path in files)
+        self._undone |= dict.fromkeys((*gone, *cells))
+        self._changes, self._cells = replace(before, files=tuple(left), also=tuple(also)), () if cells else self._cells
+        self._turn = turn if left or also or self._cells else replace(turn, undo="")
+        shown = self._endings(self._turn, self._changes)
+        for display_id, (bundle, metadata) in zip(self._ending_ids, shown, strict=False):
+            if display_id:
+                self._cell.update(bundle, display_id=display_id, metadata=metadata)
+
+    def _endings(self, turn: Turn, changes: TurnChanges) -> Iterator[tuple[Bundle, dict[str, Any]]]:
+        """Each with its metadata."""
+        live, undone = self._cell.live, tuple(self._undone)
+        record = metadata_of(turn, changes, is_batch=not live, undone=undone)
         failure = [render_failure(turn.failure)] if turn.failure is not None else []
-        for number, ending in enumerate((*failure, *endings(turn, self._changes, timed=live, cells=cells))):
-            self._output.add(ending, {} if number else metadata)
+        shown = endings(turn, changes, timed=live, cells=self._cells, undone=undone)
+        yield from ((each, {} if number else record) for number, each in enumerate((*failure, *shown)))
 
     @property
     def changed_files(self) -> tuple[str, ...]:
-        """What the turn has changed, also if it failed."""
+        """What the turn has changed and was not undone, also if it failed."""
         changes = self._changes or changes_of(tuple(self._calls.values()), self._cwd)
         return tuple(file.path for file in changes.files)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from ..errors import AuthRequired, CopilotError
@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     from ..chat import Chat, SessionStore, Turn
     from ..config import Settings
     from .display import Display
-    from .rerun import Reruns
+    from .rerun import OldTurn, Reruns
 
 NOTICE = (
     "A question was cancelled because no open page showed it: {}\n"
     "A page that is reloaded before the notebook is saved loses its open questions. Run the prompt again.\n"
 )
 """For the next cell: the page with the one that asked is gone."""
+MAX_UNDONE = 20
+"""Turns whose cells show that they were undone: the last ones that changed something."""
 SIGN_IN = "The agent can sign you in now"
 EXPOSED = (
     "Careful: {} needs no login, so {} can use it, list its conversations, and act with the rights of whoever started "
@@ -211,7 +213,7 @@ class KernelSession(ChatRunner):
 
     async def _finish(self, turn: Turn, display: Display) -> None:
         """Show what `turn` has changed; an interrupt leaves it its ending."""
-        cells, changes = list[tuple[str, str]](), None
+        cells, changes = list[tuple[str, str, str]](), None
         try:
             cells += await self._live.touched_cells() if self._live else ()
             changes = await self.changes(turn)
@@ -228,7 +230,11 @@ class KernelSession(ChatRunner):
             is_kept = is_answer and self.command_context.settings.rerun != "run"  # else it is never shown again
             answer = turn if is_kept else None
             shown = tuple(each for name, each in cell.shown.items() if name not in before) if is_kept else ()
-            self._reruns.end(cell, OldTurn(key, display.changed_files, shown, answer))
+            old = OldTurn(key, display.changed_files, shown, answer)
+            self._reruns.end(cell, old)
+            if turn is not None and turn.undo:
+                undone = self.command_context.undone | {turn.undo: partial(_undone, display, old)}
+                self.command_context.undone = dict(list(undone.items())[-MAX_UNDONE:])
 
     async def _introduce(self, cell: Cell) -> None:
         """Say once what is not the default."""
@@ -329,3 +335,9 @@ def _notebook_key() -> str:
     from .gateway import notebook_key
 
     return notebook_key(os.environ)
+
+
+def _undone(display: Display, old: OldTurn, files: Sequence[str], cells: Sequence[str]) -> None:
+    """What was restored is no longer what the prompt's last turn changed."""
+    display.undone(files, cells)
+    old.files = display.changed_files

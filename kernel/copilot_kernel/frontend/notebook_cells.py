@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from textwrap import shorten
 from typing import Any, NoReturn
 
 from ..notebook.live import (
@@ -29,6 +30,8 @@ from .saved_notebook import folders_of_page, read_saved
 BRIEF_CHARS = 4000
 """Of each text in an output, when the whole notebook is read."""
 FULL_CHARS = 1_000_000
+EXCERPT_CHARS = 30
+"""Of the source of a deleted cell, beneath the answer."""
 RESTART_SECONDS = 3.0
 """Within which the page restarts the kernel."""
 NO_RESTART = "No open page shows this notebook, so the kernel cannot be restarted from here. Ask the user to do it."
@@ -49,7 +52,8 @@ class NotebookCells:
         self.page_turn = PageTurn(page, asking, blocked)
         self._below = asking
         """The cell below which the next one is inserted."""
-        self._touched: dict[str, None] = {}
+        self._touched: dict[str, list[str]] = {}
+        self._deleted: list[tuple[str, str, str]] = []
         self.log = CellLog()
         """What the agent changed."""
         self._is_restarting = False
@@ -58,6 +62,11 @@ class NotebookCells:
     def touched(self) -> tuple[str, ...]:
         """The cells that were changed or run, in the order of the first time."""
         return tuple(self._touched)
+
+    def touched_among(self, cells: Sequence[NotebookCell]) -> list[tuple[str, str, str]]:
+        """See `TurnNotebook`."""
+        numbered = ((self._touched.get(cell.id), f"cell {at}", cell.id) for at, cell in enumerate(cells, 1))
+        return [*((" and ".join(did), name, id) for did, name, id in numbered if did), *self._deleted]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -97,7 +106,7 @@ class NotebookCells:
         result = await self._call("insert", source=source, type=type, after=below)
         self._below = id = str(result.get("id"))
         self.log.inserted(id, type, source)
-        self._touched[id] = None
+        self._note("inserted", id)
         return id
 
     async def bring_back(self, cell: Mapping[str, Any], after: str | None) -> Sequence[str]:
@@ -109,7 +118,7 @@ class NotebookCells:
         """See `LiveNotebook`."""
         await self._call("edit", id=id, expected=expected, source=source)
         self.log.edited(id, expected, source)
-        self._touched[id] = None
+        self._note("edited", id)
 
     async def delete(self, id: str, expected: str) -> None:
         """See `LiveNotebook`."""
@@ -117,19 +126,21 @@ class NotebookCells:
         reply = await self._call("delete", id=id, expected=expected)
         at = next((at for at, cell in enumerate(cells) if cell.id == id), 0)
         self.log.deleted(cells[at], cells[at - 1].id if at else None, reply.get("cell") or {})
-        self._touched.pop(id, None)
+        if "inserted" not in self._touched.pop(id, ()):
+            excerpt = f" ({shorten(cells[at].source, EXCERPT_CHARS, placeholder='…')})" if cells[at].source else ""
+            self._deleted.append(("deleted", f"cell {at + 1}{excerpt}", ""))
         if self._below == id:
             self._below = self._asking
 
     async def move(self, id: str, expected: str, after: str | None) -> None:
         """See `LiveNotebook`."""
         await self._call("move", id=id, expected=expected, after=after)
-        self._touched[id] = None
+        self._note("moved", id)
 
     async def clear_outputs(self, ids: Sequence[str]) -> None:
         """See `LiveNotebook`."""
         await self._call("clear", ids=list(ids))
-        self._touched.update(dict.fromkeys(ids))
+        self._note("cleared the output of", *ids)
 
     async def restart_kernel(self) -> None:
         """See `LiveNotebook`."""
@@ -149,6 +160,13 @@ class NotebookCells:
         listed = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
         folders = folders_of_page(self._started, self._page.path)
         return OpenDocuments(self.paths, tuple(os.path.join(folder, path) for folder in folders for path in listed))
+
+    def _note(self, did: str, *ids: str) -> None:
+        """What was done to cells. A new one is called that whatever is edited in it."""
+        for id in ids:
+            known = self._touched.setdefault(id, [])
+            if did not in known and not (did == "edited" and "inserted" in known):
+                known.append(did)
 
     async def _call(self, op: str, **args: Any) -> dict[str, Any]:
         if self._page is None:

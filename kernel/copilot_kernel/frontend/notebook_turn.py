@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
 from ..config import notebook
-from ..notebook.live import LiveNotebook, NotebookError, NotebookState, OpenDocuments
+from ..notebook.live import LiveNotebook, NotebookCell, NotebookError, NotebookState, OpenDocuments
 from ..undo.cells import CellLog
 from .page_turn import PageTurn
 from .saved_notebook import read_saved
@@ -26,6 +26,9 @@ class TurnNotebook(LiveNotebook, Protocol):
     @property
     def touched(self) -> Sequence[str]:
         """The cells that the agent has changed or run."""
+
+    def touched_among(self, cells: Sequence[NotebookCell]) -> list[tuple[str, str, str]]:
+        """What it has done to `cells`, in their order, and what it has deleted; see `Footer.cells`."""
 
     log: CellLog
     """What the agent has changed in cells."""
@@ -74,14 +77,14 @@ class CurrentNotebook:
             return await self._notebook.read(None, outputs=False) if self._notebook else read_saved(notebook())
         return NotebookState((), asking=self._notebook.page_turn.cell_id if self._notebook else "")
 
-    async def touched_cells(self) -> list[tuple[str, str]]:
-        """Id and name of each cell that the agent has changed or run, in the order of the notebook."""
+    async def touched_cells(self) -> list[tuple[str, str, str]]:
+        """What the agent has done to cells, in the order of the notebook."""
         notebook = self._notebook
         if notebook is None or not (notebook.touched or notebook.log.changes):
             return []
         with suppress(NotebookError):
             cells = notebook.log.left = (await notebook.read(None, outputs=False)).cells
-            return [(cell.id, f"cell {at}") for at, cell in enumerate(cells, 1) if cell.id in notebook.touched]
+            return notebook.touched_among(cells)
         return []
 
     @asynccontextmanager

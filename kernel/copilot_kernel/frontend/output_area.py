@@ -133,16 +133,19 @@ class OutputArea:
         for slot in self._slots:
             slot.drawn.clear()
 
-    def add(self, bundle: Bundle, metadata: dict[str, Any]) -> None:
-        """One more display, at the end, that never changes; it takes the place of a passing line, or of buttons.
+    def add(self, bundle: Bundle, metadata: dict[str, Any]) -> str:
+        """One more display, at the end; it takes the place of a passing line, or of buttons.
 
-        Where an update changed the metadata, VS Code would lose what came last of the cell's outputs.
+        The id by which it can be updated; empty in VS Code: where an update changed the metadata, that would lose what
+        came last of the cell's outputs.
         """
         slot = self._slots.free()
-        if slot.shown is None or (metadata and self._is_vs_code):
-            self._cell.display(bundle, metadata=metadata)
-        else:
+        if slot.shown is not None and not (metadata and self._is_vs_code):
             self._cell.update(bundle, display_id=slot.display_id, metadata=metadata)
+        else:
+            display_id = None if self._is_vs_code else slot.display_id
+            self._cell.display(bundle, display_id=display_id, metadata=metadata)
+        return "" if self._is_vs_code else slot.display_id
 
     def _wake(self, after: float | None = None) -> None:
         """Draw in a moment: never inside of `put`, so that what came in one piece from the agent goes in one.

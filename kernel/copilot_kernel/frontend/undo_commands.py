@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from copilot_widgets.field import PickerField
 
 from ..chat.choices import Choice
+from ..conversation.model import Message
 from ..errors import UsageError
 from ..notebook.live import OpenDocuments
-from ..rendering.plain import visible_line, visible_text
+from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.report import Report
 from ..undo.cells import CellChange, CellPlan, plan_cells, restore_cells
 from ..undo.listing import UNCERTAIN, ListedChange, is_deleted, is_new, listed, named
@@ -25,10 +26,13 @@ if TYPE_CHECKING:
 Choices = tuple[Sequence["ChangedFile"], Sequence[CellChange]]
 
 RESTORE = "restore"
-RESTORE_STATE = "Restore the state before turn {}?"
+PUT_BACK, PUT_BACK_WHICH = "Put {} back?", "What should be put back?"
+MAX_PROMPT_CHARS = 60
 MAX_ROWS = 50
 """Uncertain files with a button of their own."""
 NOTHING = "No turn has changed a file since the agent's conversation was opened here."
+NOTHING_LEFT = "Nothing to restore."
+ONLY_RAN = "Nothing to restore: this turn only ran {}."
 UNASKED = "Nothing was restored, because nobody can be asked here. To restore without asking, use %undo {} restore."
 
 
@@ -49,9 +53,9 @@ async def undo(context: CommandContext, output: CommandOutput, rest: str) -> Non
     plan, cells = await _plan(context, number)
     if at_once:
         done = await _restore(context, number, (plan.certain, [change for _, change in cells.possible]))
-        show_done(output, done or "There is nothing to restore.")
+        show_done(output, done or NOTHING_LEFT)
     elif not (plan.certain or plan.uncertain or cells.possible):
-        output.show(_report(plan, cells, "There is nothing to restore."))
+        output.show(_report(context, plan, cells, NOTHING_LEFT))
     else:
         await _choose(context, output, plan, cells)
 
@@ -99,8 +103,9 @@ async def _choose(context: CommandContext, output: CommandOutput, plan: Plan, ce
     async def apply(_: int, index: int) -> str:
         return await _restore(context, number, choices[index][1])
 
-    names, asked = tuple(visible_text(name) for name, _ in choices), RESTORE_STATE.format(number)
-    output.show(_report(plan, cells))  # a picker hides what is shown in its place where there are no widgets
+    names = tuple(visible_text(name) for name, _ in choices)
+    asked = PUT_BACK_WHICH if len(names) > 1 else PUT_BACK.format(names[0])
+    output.show(_report(context, plan, cells))  # a picker hides what is shown in its place where there are no widgets
     static = Report(note=asked if output.live else UNASKED.format(number))
     field = PickerField(asked, names, action="Restore")
     await output.choose(Menu(f"undo {number}", (field,), static, lambda: context.chat_runner.chat), apply)
@@ -110,9 +115,9 @@ def _choices(plan: Plan, cells: CellPlan) -> Iterator[tuple[str, Choices]]:
     """What one click restores, in words and as files and cells. What may not be the agent's is a choice of its own."""
     names = [*(file.path for file in plan.certain), *(name for name, _ in cells.possible)]
     if names:
-        yield f"{named(names)}: changed by the agent", (plan.certain, [change for _, change in cells.possible])
+        yield named(names), (plan.certain, [change for _, change in cells.possible])
     for file in plan.uncertain[:MAX_ROWS]:
-        yield f"{visible_line(file.path)}: {UNCERTAIN}", ((file,), ())
+        yield f"{visible_line(file.path)} ({UNCERTAIN})", ((file,), ())
     if len(plan.uncertain) > 1:
         yield f"all {len(plan.uncertain)} that {UNCERTAIN}", (plan.uncertain, ())
 
@@ -123,34 +128,55 @@ async def _restore(context: CommandContext, number: int, wanted: Choices) -> str
     files = [file for file in (*plan.certain, *plan.uncertain) if file in wanted[0]]
     left = [each for each in plan.skipped if each[0] in {file.path for file in wanted[0]}]
     outcome = await context.do(lambda chat: chat.undo.restore(plan, files))
-    done, skipped = list(outcome.done), [*outcome.skipped, *left]
+    done, skipped, all_cells = list(outcome.done), [*outcome.skipped, *left], list[str]()
     if wanted[1] and context.notebook is not None:
         possible = tuple(each for each in cells.possible if each[1] in wanted[1])
         restored, others = await restore_cells(context.notebook, plan.turn.cells, cells._replace(possible=possible))
         await context.do(lambda chat: _tell(chat, number, restored))
+        all_cells = [] if others or cells.skipped else restored
         done, skipped = [*done, *restored], [*skipped, *others, *cells.skipped]
+    await _show(context, number, outcome.done, all_cells)
     reasons = ", ".join(f"{visible_line(name)} ({why})" for name, why in skipped)
     words = (f"Restored: {named(done)}." if done else "", f"Skipped: {reasons}." if reasons else "")
     return " ".join(filter(None, words))
+
+
+async def _show(context: CommandContext, number: int, files: Sequence[str], cells: Sequence[str]) -> None:
+    """In the cells of the turn and of later ones, which changed files that are as they were before it."""
+
+    async def keys(chat: Chat) -> list[str]:
+        return [chat.undo.key(turn.number) for turn in chat.undo.turns if turn.number >= number]
+
+    for later, key in enumerate(await context.do(keys)):
+        if key in context.undone:
+            context.undone[key](files, () if later else cells)
 
 
 async def _tell(chat: Chat, number: int, names: Sequence[str]) -> None:
     chat.undo.undone(number, names)
 
 
-def _report(plan: Plan, cells: CellPlan, note: str = "") -> Report:
-    rows = [(file.path, _action(file), _by(file)) for file in plan.certain]
-    rows += [(name, _action(change), "the agent's tools") for name, change in cells.possible]
-    rows += [(file.path, _action(file), UNCERTAIN) for file in plan.uncertain]
-    rows += [(name, "skipped", why) for name, why in (*plan.skipped, *cells.skipped)]
+def _report(context: CommandContext, plan: Plan, cells: CellPlan, note: str = "") -> Report:
+    rows = [(file.path, _outcome(file), _by(file)) for file in plan.certain]
+    rows += [(name, _outcome(change), "the agent's tools") for name, change in cells.possible]
+    rows += [(file.path, _outcome(file), UNCERTAIN) for file in plan.uncertain]
+    rows += [(name, "left as it is", why) for name, why in (*plan.skipped, *cells.skipped)]
     commands = plan.turn.commands
-    ran = f"Not undone: {len(commands)} command{'s' * (len(commands) > 1)} ({named(commands)})." if commands else ""
-    notes = " ".join(filter(None, (ran, *plan.turn.notes, note)))
-    return Report(f"Undo turn {plan.turn.number}", ("What", "How", "Why"), rows, notes)
+    count = f"{len(commands)} command{'s' * (len(commands) > 1)}"
+    ran = f"Not undone: {count} ({named(commands)})." if commands else ""
+    if note and commands and not (rows or plan.turn.files or plan.turn.cells.changes):
+        ran, note = "", ONLY_RAN.format(count)
+    said = context.situation().conversation.of_turn(plan.turn.number)
+    prompt = next((one_line(str(each.text)) for each in said if isinstance(each, Message)), "")
+    prompt = f"{prompt[:MAX_PROMPT_CHARS]}…" if len(prompt) > MAX_PROMPT_CHARS else prompt
+    title = f"Undo what {f'“{prompt}”' if prompt else f'turn {plan.turn.number}'} changed?"
+    return Report(title, ("File", "Will be", "Changed by"), rows, " ".join(filter(None, (ran, *plan.turn.notes, note))))
 
 
-def _action(change: ChangedFile | CellChange) -> str:
-    return "delete" if is_new(change) else "bring back" if is_deleted(change) else "restore"
+def _outcome(change: ChangedFile | CellChange) -> str:
+    if is_new(change):
+        return "deleted (it is new)"
+    return "restored (it was deleted)" if is_deleted(change) else "restored"
 
 
 def _by(file: ChangedFile) -> str:

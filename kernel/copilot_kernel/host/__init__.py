@@ -7,6 +7,16 @@ for permission or knows the protocol.
 
 from .command import CommandSpec, prepare
 from .files import Files, ProjectPath, read_for_display
+from .git import is_tracked
 from .terminals import ExitStatus, Terminals
 
-__all__ = ["CommandSpec", "ExitStatus", "Files", "ProjectPath", "Terminals", "prepare", "read_for_display"]
+__all__ = [
+    "CommandSpec",
+    "ExitStatus",
+    "Files",
+    "ProjectPath",
+    "Terminals",
+    "is_tracked",
+    "prepare",
+    "read_for_display",
+]

@@ -67,7 +67,7 @@ class PythonNotebook(NotebookCells):
         if self._page is None:
             raise NoPage(ABSENT)
         request, code = await self._page.run(id, expected, uuid4().hex)
-        self._touched[id] = None
+        self._note("ran", id)
         count = None
         try:
             if code != expected:

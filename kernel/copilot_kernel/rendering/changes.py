@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..acp.messages import Diff
 from ..conversation.excerpt import Excerpt
@@ -20,7 +20,7 @@ from ..conversation.model import ToolCall
 from ..permissions import inputs
 from . import raw
 from .diff import MAX_SHOWN_LINES, Change, between, compared, counted, parse_unified
-from .tool_call import output_of, shown_path
+from .tool_call import ChangedLines, output_of, shown_path
 
 What = Literal["new", "changed", "deleted", "moved"]
 
@@ -71,22 +71,11 @@ class FileChange:
         return line_counts((self,)) if self.what == "changed" else self.what
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command that ran; `exit_code` is None where the agent does not report it.
-
-    `line` is what ran if it is one line, else the agent's `title`.
-    """
+class Command(NamedTuple):
+    """A command that ran, as the agent calls it, and whether it failed."""
 
     title: str
-    exit_code: int | None
-    failed: bool
-    line: str = ""
-
-    @property
-    def outcome(self) -> str:
-        """`exit 1`, `failed` without an exit code, or nothing."""
-        return f"exit {self.exit_code}" if self.exit_code is not None else "failed" * self.failed
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +96,7 @@ class TurnChanges:
     opened: tuple[str, ...] = ()
 
 
-def line_counts(files: Iterable[FileChange]) -> str:
+def line_counts(files: Iterable[FileChange | ChangedLines]) -> str:
     """`+31 −13`; empty if no line is known to change."""
     each = [(file.added, file.removed) for file in files]
     totals = zip("+−", (sum(added for added, _ in each), sum(removed for _, removed in each)), strict=True)
@@ -132,7 +121,8 @@ def changes_of(
         for path, edit in _edits(call):
             files.setdefault(posixpath.join(cwd, path), _File(budget)).add(edit)
     changed = (file.change(shown_path(path, cwd), partial(text_of, path)) for path, file in files.items())
-    commands = (_command(call) for call in others if _is_command(call) and (_is_done(call) or call.status == "failed"))
+    ran = (call for call in others if _is_command(call) and (_is_done(call) or call.status == "failed"))
+    commands = (Command(call.best_title, bool(exit_code_of(call)) or call.status == "failed") for call in ran)
     refused = sum(call.status == "rejected" and not _is_done(call) for call in calls)
     return TurnChanges(tuple(each for each in changed if each), tuple(commands), refused, cwd)
 
@@ -145,13 +135,6 @@ def _is_done(call: ToolCall) -> bool:
 def _is_command(call: ToolCall) -> bool:
     """Editing tools may have a member `command`, too."""
     return call.kind == "execute" or (call.kind == "other" and bool(inputs.commands(call.raw_input)))
-
-
-def _command(call: ToolCall) -> Command:
-    exit_code = exit_code_of(call)
-    lines = inputs.commands(call.raw_input)
-    line = lines[0] if len(lines) == 1 and "\n" not in lines[0].strip() else call.best_title
-    return Command(call.best_title, exit_code, failed=bool(exit_code) or call.status == "failed", line=line)
 
 
 def kinds_of(calls: Iterable[ToolCall]) -> str:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from ..acp.messages import Speaker
+from ..conversation.calls import is_of_sub_agent
 from ..conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
+from ..permissions import inputs
+from . import raw
 from .attachment import attachment_html, render_attachment
+from .changes import line_counts
 from .markdown import to_html
 from .markup import (
     AMBER,
     BLUE,
     GREEN,
     GREY,
+    INDENT,
     LINE,
     NO_MATHS,
     RED,
@@ -30,12 +36,15 @@ from .markup import (
     span,
 )
 from .output import shortened
+from .own_tools import NOTICE_OF_READS, is_own_read, looked_at, sentence
 from .plain import one_line, prose, visible_line, visible_text
-from .raw import as_json
-from .tool_call import is_lookup, lookups_summary, render_tool_call
+from .tool_call import LOOKUPS, OF_TASK, Row, attachments, render_tool_call
 
 MAX_GROUP = 30
-"""Entries in one line: each time that one changes, all of them are rendered."""
+"""Entries in one line: each time that one changes, all of them are joined again."""
+_PLANNING = "updated its plan {} time{}"
+_BY_YOU = " by you"
+"""In the decision about an edit that stands for itself: the user has looked at it."""
 _MAX_PREVIEW_CHARS = 90
 _SEVERITIES = {"info": ("ℹ", BLUE), "warning": ("⚠", AMBER), "error": ("✗", RED)}
 _BOXES = {"pending": ("☐", GREY), "in_progress": ("◐", BLUE), "completed": ("☑", GREEN)}
@@ -45,7 +54,7 @@ def render(entry: Entry, cwd: str = "") -> Bundle:
     """`entry` as it stands, complete; paths inside `cwd` are shown relative to it."""
     match entry:
         case Message():
-            return render_text(entry.speaker, str(entry.text))
+            return render_text(entry.speaker, str(entry.text), of_task=entry.of_task)
         case Attachment():
             return render_attachment(entry)
         case ToolCall():
@@ -59,46 +68,108 @@ def render(entry: Entry, cwd: str = "") -> Bundle:
 def render_group(entries: Iterable[Entry], draw: Callable[[Entry], Bundle] = render) -> Bundle:
     """Several entries, each rendered by `draw`, in one bundle, one below the other; images become part of the HTML.
 
-    Calls in a row that only read, search or plan, with the thoughts between them, are folded into one line of the HTML.
+    Those that `parts` puts together are folded into one line of the HTML.
     """
     html, text = [], []
     for part in parts(list(entries)):
-        bodies = []
+        bodies, rows = [], []
         for entry in part:
             rendered = draw(entry)
             bodies.append(attachment_html(entry.block) if isinstance(entry, Attachment) else rendered["text/html"])
             text.append(rendered["text/plain"])
-        calls = [entry for entry in part if isinstance(entry, ToolCall)]
-        html.append(card(fold(escape(lookups_summary(calls)), lines(bodies))) if len(part) > 1 else bodies[0])
+            rows += [rendered] if isinstance(rendered, Row) else []
+        html.append(in_one_line(part, bodies, rows) if len(part) > 1 else bodies[0])
     return bundle(lines(html), lines(text))
 
 
 def parts(entries: list[Entry]) -> Iterator[list[Entry]]:
-    """Each entry for itself, or several lookups with the thoughts between them, at most MAX_GROUP."""
+    """Each entry for itself, or several that are shown as one, at most MAX_GROUP: no thought is at an edge."""
     while entries:
-        quiet = takewhile(is_quiet, entries[:MAX_GROUP])
-        lookups = [index for index, entry in enumerate(quiet) if isinstance(entry, ToolCall)]
-        size = lookups[-1] + 1 if len(lookups) > 1 and lookups[0] == 0 else 1
+        quiet = list(takewhile(is_quiet, entries[:MAX_GROUP]))
+        shown = [index for index, entry in enumerate(quiet) if not isinstance(entry, Message)]
+        has_call = any(isinstance(entry, ToolCall) for entry in quiet)
+        size = shown[-1] + 1 if has_call and len(shown) > 1 and shown[0] == 0 else 1
         yield entries[:size]
         entries = entries[size:]
 
 
 def is_quiet(entry: Entry) -> bool:
-    """Whether it may be shown with others in one line: a lookup, or a thought between two."""
-    is_thought = isinstance(entry, Message) and entry.speaker == "thought"
-    return is_thought or (isinstance(entry, ToolCall) and is_lookup(entry))
+    """Whether it may be shown with others in one line."""
+    match entry:
+        case ToolCall():
+            return is_lookup(entry) or _is_edit(entry)
+        case Message(speaker=speaker, of_task=of_task):
+            return speaker == "thought" and not of_task
+        case Notice(about=about):
+            return about == NOTICE_OF_READS
+        case _:
+            return False
 
 
-def render_text(speaker: Speaker, source: str, html: str | None = None) -> Bundle:
-    """`source` (markdown) as `speaker` said it, thoughts folded; `html` is its HTML, if that exists already."""
+def is_lookup(call: ToolCall) -> bool:
+    """A call that only reads, searches or plans, and of which nothing more is to be said."""
+    is_one = call.kind in LOOKUPS or raw.is_plan_update(call) or is_own_read(call)
+    return is_one and not call.decision and call.unasked is None and _is_smooth(call)
+
+
+def in_one_line(part: Sequence[Entry], bodies: Sequence[str], rows: Sequence[Row]) -> str:
+    """HTML of a part: a line such as "Read 7 files, searched 3 times", with the `bodies` of its entries folded.
+
+    The call that runs is named. `rows` are those of the calls.
+    """
+    calls = [entry for entry in part if isinstance(entry, ToolCall)]
+    changed = [change for row in rows for change in row.changed]
+    counts = line_counts(changed)
+    accused = dict.fromkeys(call.unasked.words for call in calls if call.unasked and not call.unasked.covered)
+    last = calls[-1]
+    said = (
+        exposed((len(calls) == 1 and sentence(last)) or _counted(calls, {each.path for each in changed})),
+        muted(f"· {counts}" * bool(counts)),
+        exposed("" if last.status == "completed" else f"· ◐ {visible_line(last.best_title or last.name)}"),
+        *(span(f"⚠ {visible_line(words)}", f"color:{AMBER}") for words in accused),
+    )
+    return card(fold(" ".join(filter(None, said)), lines(bodies)), AMBER if accused else LINE)
+
+
+def _is_edit(call: ToolCall) -> bool:
+    is_of_file = call.kind == "edit" and not inputs.is_of_notebook(call)
+    return is_of_file and _BY_YOU not in call.decision and _is_smooth(call)
+
+
+def _is_smooth(call: ToolCall) -> bool:
+    is_well = call.status in ("pending", "in_progress", "completed")
+    return is_well and not attachments(call) and not is_of_sub_agent(call)
+
+
+def _counted(calls: Sequence[ToolCall], paths: set[str]) -> str:
+    """What was done, and how often."""
+    own, edits = [call for call in calls if is_own_read(call)], sum(map(_is_edit, calls))
+    counts = Counter(LOOKUPS.get(call.kind, _PLANNING) for call in calls if not (is_own_read(call) or _is_edit(call)))
+    known = ((words, counts[words]) for words in (*LOOKUPS.values(), _PLANNING) if counts[words])
+    noun = " file{}" if len(paths) > 1 else ""  # which has been said
+    done = [words.removesuffix(noun).format(count, "s" * (count > 1)) for words, count in known]
+    count = len(paths) or edits
+    changed = next(iter(paths)) if len(paths) == 1 else f"{count} file{'s' * (count > 1)}"
+    said = ", ".join(filter(None, (f"changed {changed}" * bool(edits), *done, looked_at(own))))
+    return f"{said[0].upper()}{said[1:]}"
+
+
+def render_text(speaker: Speaker, source: str, html: str | None = None, *, of_task: bool = False) -> Bundle:
+    """`source` (markdown) as `speaker` said it, thoughts folded, as is what a sub-agent says beneath its task.
+
+    `html` is its HTML, if that exists already.
+    """
     if speaker == "user":
         return bundle(pre(escape(source)), "\n".join(f"> {line}".rstrip() for line in prose(source).split("\n")))
     body, text = to_html(source) if html is None else html, prose(source).strip("\n")
     if speaker != "thought":
         return bundle(body, text)
-    summary = f'<span class="{NO_MATHS}">{muted("Thinking")} {muted(_preview(source))}</span>'
-    indented = "\n".join(("Thinking:", *(f"  {line}".rstrip() for line in text.split("\n"))))
-    return bundle(fold(summary, f'<div style="margin-left:10px">{body}</div>'), indented)
+    who, mark = ("Sub-agent", OF_TASK) if of_task else ("Thinking", "")
+    summary = f'<span class="{NO_MATHS}">{muted(who)} {muted(_preview(source))}</span>'
+    html = fold(summary, f'<div style="margin-left:10px">{body}</div>')
+    indented = (f"{'  ' * (of_task + 1)}{line}".rstrip() for line in text.split("\n"))
+    html = f'<div style="{INDENT[1:]}">{html}</div>' if of_task else html
+    return bundle(html, "\n".join((f"{mark}{who}:", *indented)))
 
 
 def _preview(source: str) -> str:
@@ -111,7 +182,7 @@ def render_notice(notice: Notice) -> Bundle:
     """Mark, severity in words unless it is only information, title, description, raw JSON folded."""
     mark, colour = _SEVERITIES.get(notice.severity, ("•", GREY))
     word = notice.severity if notice.severity in ("warning", "error") else ""
-    json = shortened(as_json(notice.raw)) if notice.raw is not None else ""
+    json = shortened(raw.as_json(notice.raw)) if notice.raw is not None else ""
     title = visible_line(notice.title) if notice.about.startswith("refused ") else one_line(notice.title)
     html = lines((
         row(span(f"{mark} {word}".strip(), f"color:{colour}"), escape(title)),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from ..conversation.model import ToolCall
-from .changes import Command, FileChange, TurnChanges, kinds_of, line_counts
+from .changes import FileChange, TurnChanges, kinds_of, line_counts
 from .diff import diff_html
 from .markup import (
     AMBER,
@@ -19,8 +19,7 @@ from .markup import (
     UNDO,
     Bundle,
     bundle,
-    code,
-    escape,
+    exposed,
     file_link,
     fold,
     lines,
@@ -40,9 +39,7 @@ MAX_ALSO_LINES = 500
 ALSO = "Also changed during the turn (may not be the agent's)"
 _BEYOND = "beyond its edits"
 _MAX_NAMED, _MAX_NAMED_IN_TEXT = 3, 10
-MAX_COMMANDS = 20
-_MAX_COMMAND_CHARS = 80
-_TOUCHED = "Changed or run"
+UNDONE = "↶ Undone"
 _REVIEW = span("Review", f"color:{BLUE}")
 _NOTABLE_PERCENT, _FULL_PERCENT = 50, 80
 """Of the context in use."""
@@ -62,9 +59,10 @@ class Footer:
 
     `mode` is the agent's, `permission_mode` ours, shown if it is not the default. `unasked` are the calls that the
     agent did not ask about. `used` tokens of `size` are the context, `tokens` those of the turn, `cost` that of the
-    session so far. `seconds` is None in batch runs, whose output is compared. `cells` are those of the notebook that
-    the agent changed or ran: id and name. `undo` is what `%undo` takes: the front-end extension puts a button there.
-    `standing`: see `Chat.standing`.
+    session so far. `seconds` is None in batch runs, whose output is compared. `cells` are those of the notebook: what
+    the agent did to each, such as "edited and ran", its name, and its id unless it has gone. `undo` is what `%undo`
+    takes: the front-end extension puts a button there. `undone` names files and cells that were restored, and are no
+    longer among `changes` and `cells`. `standing`: see `Chat.standing`.
     """
 
     agent: str = ""
@@ -78,37 +76,48 @@ class Footer:
     tokens: int | None = None
     cost: str = ""
     seconds: float | None = None
-    cells: Sequence[tuple[str, str]] = ()
+    cells: Sequence[tuple[str, str, str]] = ()
     changes: TurnChanges = field(default_factory=TurnChanges)
     undo: str = ""
+    undone: Sequence[str] = ()
     standing: Sequence[str] = ()
 
 
 def render_footer(footer: Footer) -> Bundle | None:
     """The quiet lines beneath an answer; None if there is nothing to say."""
+    changes, undone = footer.changes, _undone(footer.undone)
     facts = [*_remarks(footer), *((fact, GREY) for fact in _quiet(footer))]
-    names = ", ".join(name for _, name in footer.cells)
     text = lines((
-        _changes_text(footer.changes.files),
-        _also_text(footer.changes),
-        _commands_text(footer.changes.commands),
-        f"{_TOUCHED}: {names}" if names else "",
+        undone,
+        _changes_text(changes.files),
+        _also_text(changes),
+        _capitalized(" · ".join(f"{did} {name}" for did, name, _ in footer.cells)),
         " · ".join(fact for fact, _ in facts),
     ))  # fmt: skip
     if not text:
         return None
     said = " · ".join(span(fact, f"color:{colour}") for fact, colour in facts)
-    changes = footer.changes
-    # Not in a fold's summary, which is a control itself.
-    undo = f' <span class="{UNDO} {UNDO}-{footer.undo}"></span>' if footer.undo else ""
-    html = lines((
+    rows = filter(None, (
         _changes_html(changes.files, changes.cwd),
         _also_html(changes),
-        _commands_html(changes.commands),
         _row_of_cells(footer.cells),
-        row(said + undo) if said or undo else "",
+        row(said) if said else "",
     ))  # fmt: skip
+    html = lines((row(exposed(undone)) if undone else "", _with_undo(next(rows, ""), footer.undo), *rows))
     return bundle(f'<div class="{NO_MATHS}" style="font-size:85%;margin-top:4px">{html}</div>', text)
+
+
+def _with_undo(line: str, turn: str) -> str:
+    """The line of what has changed, with the place of the button beside it: a fold's summary is a control itself."""
+    place = f'<span class="{UNDO} {UNDO}-{turn}"></span>'
+    return f'<div style="display:flex"><div style="min-width:0">{line}</div>{place}</div>' if turn else line
+
+
+def _undone(names: Sequence[str]) -> str:
+    shown = [visible_line(name) for name in names[:_MAX_NAMED]]
+    more = [f"{len(names) - _MAX_NAMED} more"] if len(names) > _MAX_NAMED else []
+    listed = " and ".join(filter(None, (", ".join((shown + more)[:-1]), *(shown + more)[-1:])))
+    return f"{UNDONE} · {listed} {'is as it was' if len(names) == 1 else 'are as they were'}" if names else ""
 
 
 def render_stopped(seconds: float | None = None, *, by_user: bool = True) -> Bundle:
@@ -118,10 +127,16 @@ def render_stopped(seconds: float | None = None, *, by_user: bool = True) -> Bun
     return bundle(row(muted(words)), words)
 
 
-def _row_of_cells(cells: Sequence[tuple[str, str]]) -> str:
-    """A link to each; the front end scrolls there."""
-    links = [f'<a href="#cell-id={quote(id)}" style="{UNDERLINED}">{escape(name)}</a>' for id, name in cells]
-    return row(f"{_TOUCHED}: {', '.join(links)}") if links else ""
+def _row_of_cells(cells: Sequence[tuple[str, str, str]]) -> str:
+    """A link to each that is there; the front end scrolls there."""
+    link = '<a href="#cell-id={}" style="{}">{}</a>'
+    named = ((did, exposed(name), quote(id)) for did, name, id in cells)
+    said = " · ".join(f"{did} {link.format(id, UNDERLINED, name) if id else name}" for did, name, id in named)
+    return row(_capitalized(said)) if said else ""
+
+
+def _capitalized(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 # -- facts -------------------------------------------------------------------------------------------------------------
@@ -136,7 +151,11 @@ def _remarks(footer: Footer) -> Iterator[tuple[str, str]]:
     if names := ", ".join(map(visible_line, dict.fromkeys(footer.changes.opened))):
         yield f"⚠ {names} changed on disk, not in your page: reload it to see the change", AMBER
     if footer.changes.refused:
-        yield f"{footer.changes.refused} refused", GREY
+        yield f"{footer.changes.refused} denied", GREY
+    count, failed = len(footer.changes.commands), sum(command.failed for command in footer.changes.commands)
+    if count > 1 or failed:  # the row of a single one says all
+        which = "failed" if count == 1 else f"{failed} failed"
+        yield f"{count} command{'s' * (count > 1)}" + f", {which}" * bool(failed), GREY
     if footer.permission_mode != "default":
         colour = RED if footer.permission_mode == "bypassPermissions" else AMBER
         yield f"permissions: {one_line(footer.permission_mode)}", colour
@@ -162,51 +181,6 @@ def _unless_default(name: str) -> str:
 
 def _time(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds) // 60} min {int(seconds) % 60} s"
-
-
-# -- commands ----------------------------------------------------------------------------------------------------------
-
-
-def _commands_text(commands: Sequence[Command]) -> str:
-    """One line."""
-    named = [_arrow(_shortened(command.line), command.outcome) for command in _failed_first(commands)[:_MAX_NAMED]]
-    more = f" and {len(commands) - len(named)} more" if len(commands) > len(named) else ""
-    return f"{_ran(commands)}{' · '.join(named)}{more}" if named else ""
-
-
-def _commands_html(commands: Sequence[Command]) -> str:
-    """The first; the fold has more of them, in the order in which they ran."""
-    if not commands:
-        return ""
-    shown = [_command_html(command, _shortened(command.line)) for command in _failed_first(commands)[:_MAX_NAMED]]
-    if len(commands) == len(shown):
-        return row(_ran(commands) + " · ".join(shown))
-    all_of_them = [row(_command_html(command, visible_line(command.line))) for command in commands[:MAX_COMMANDS]]
-    left = muted(f"and {len(commands) - MAX_COMMANDS} more") if len(commands) > MAX_COMMANDS else ""
-    more = muted(f"and {len(commands) - len(shown)} more")
-    return fold(f"{_ran(commands)}{' · '.join(shown)} {more}", lines((*all_of_them, left)))
-
-
-def _ran(commands: Sequence[Command]) -> str:
-    count, failed = len(commands), sum(command.failed for command in commands)
-    return "Ran " if count == 1 else f"Ran {count} commands{f', {failed} failed' if failed else ''}: "
-
-
-def _failed_first(commands: Sequence[Command]) -> list[Command]:
-    return sorted(commands, key=lambda command: not command.failed)
-
-
-def _command_html(command: Command, line: str) -> str:
-    return code(line) + muted(_arrow("", command.outcome))
-
-
-def _arrow(line: str, outcome: str) -> str:
-    return f"{line} → {outcome}" if outcome else line
-
-
-def _shortened(line: str) -> str:
-    shown = visible_line(line)
-    return shown if len(shown) <= _MAX_COMMAND_CHARS else f"{shown[: _MAX_COMMAND_CHARS - 1]}…"
 
 
 # -- changes -----------------------------------------------------------------------------------------------------------

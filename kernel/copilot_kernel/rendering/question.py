@@ -154,7 +154,7 @@ def folded_amount(question: Question) -> str:
     about = subject(question, "")
     if any(folded_lines(change) for _, change in about.changes):
         return f"all {sum(change.count('+') + change.count('-') for _, change in about.changes)} changed lines"
-    texts = (*about.commands, *about.code)
+    texts = (*about.commands, *about.code, *filter(None, [about.deleted]))
     if not any(_split(text)[1] for text in texts):
         return ""
     count = sum(map(_line_count, texts))
@@ -219,9 +219,17 @@ def _boxes(call: ToolCall, about: Subject, root: str) -> Iterator[str]:
     for name, command in _commands(about):
         yield (row(muted(name)) if len(about.commands) > 1 else "") + _box(command, "bash")
     yield from (_box(code, "python") for code in about.code)
+    if about.deleted:
+        yield _box(about.deleted, "") + muted(_kept_by_git(call))
     is_named = about.is_of_notebook or _is_about_a_file(call, about)
     for place, change in about.changes:
         yield ("" if is_named else named_change(change, place.path, root)) + change_html(change, place.path)
+
+
+def _kept_by_git(call: ToolCall) -> str:
+    """Of a file that goes."""
+    is_tracked = call.deletes[1] if call.deletes else None
+    return "" if is_tracked is None else "Git tracks it." if is_tracked else "Not in Git."
 
 
 def _box(text: str, language: str) -> str:
@@ -348,7 +356,8 @@ def _boxes_text(call: ToolCall, about: Subject) -> Iterator[str]:
         if len(about.commands) > 1:
             yield f"{name}:"
         yield _clipped(command)
-    yield from map(_clipped, about.code)
+    yield from map(_clipped, (*about.code, *filter(None, [about.deleted])))
+    yield _kept_by_git(call)
     is_named = about.is_of_notebook or _is_about_a_file(call, about)
     for place, change in about.changes:
         if not is_named:
@@ -385,6 +394,8 @@ def _clipped_change(change: Change) -> str:
 def _parts_text(about: Subject) -> Iterator[tuple[str, str]]:
     yield from _commands(about)
     yield from (("Code", code) for code in about.code)
+    if about.deleted:
+        yield "Content", about.deleted
     for place, change in about.changes:
         yield f"Change to {place.text}", unified(change, place.path)
     if warning := hidden_warning(about.texts):

@@ -17,13 +17,12 @@ def changed_words(files: Sequence[str]) -> str:
     """Which files, as a sentence without its end."""
     names = ", ".join(visible_line(one_line(path)) for path in files[:MAX_NAMED])
     more = f" and {len(files) - MAX_NAMED} more" if len(files) > MAX_NAMED else ""
-    count = f"{len(files)} file{'s' * (len(files) != 1)}"
-    return f"This cell's last turn changed {count} ({names}{more})"
+    return f"This prompt changed {names}{more} last time"
 
 
 def render_sent(files: Sequence[str]) -> Bundle:
     """The line of a prompt that is sent again."""
-    return _line(f"{changed_words(files)}; this run starts from those files as they are now.")
+    return _line(f"{changed_words(files)}. This run starts from the changed file{'s' * (len(files) > 1)}.")
 
 
 def render_kept(files: Sequence[str], setting: str, *, is_recorded: bool) -> Bundle:

@@ -6,15 +6,15 @@ Only a call that failed is open from the start. As plain text it is that line al
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from posixpath import normpath
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..acp.messages import Block, Diff, Location, TerminalContent, TextBlock, ToolContent
 from ..conversation.calls import is_of_sub_agent
 from ..conversation.model import ToolCall
+from ..mcp_config import OWN_SERVER
 from ..permissions import inputs
 from . import raw
 from .attachment import attachment_html, attachment_text
@@ -28,34 +28,34 @@ from .markup import (
     INDENT,
     LINE,
     RED,
-    Bundle,
     bundle,
     card,
     code,
     escape,
     exposed,
+    file_link,
     fold,
     lines,
     muted,
     named,
     pre,
+    row,
 )
 from .output import SHORT, output_end, output_html, output_text
+from .own_tools import RUN_PYTHON, is_own_read, own_tool, sentence
 from .plain import unbroken, visible_line, visible_text
 from .subject import change_of, unfenced
 
-_LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "fetched {} page{}"}
+LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "fetched {} page{}"}
 """Kinds whose output is for the agent, and how several are counted."""
-_PLANNING = "updated its plan {} time{}"
 FAILED_TAIL = 5
 """Lines of long output in view, of a call that failed or still runs."""
-# How GitHub Copilot calls our tools; what they change and run is shown in the notebook.
-_NOTEBOOK_TOOLS = "notebook-"
-# What it runs is in no cell.
-_RUN_PYTHON = "mcp__notebook__run_python"
+# What it runs is in no cell; what our other tools change and run is shown in the notebook.
+_RUN_PYTHON = f"mcp__{OWN_SERVER}__{RUN_PYTHON}"
+A_FILE = "a file"
+"""In place of a path that is not known."""
 OF_TASK = "  ↳ "
 """Before a call of a sub-agent, in text: it belongs to a task."""
-_MAX_ARGUMENTS_CHARS = 80
 # A longer title is folded in HTML.
 _MAX_TITLE_CHARS = 160
 _WORDS = re.compile(r"[^\s`'\":,()]+")
@@ -106,12 +106,27 @@ class CallSummary:
     output: str
 
 
+class ChangedLines(NamedTuple):
+    """How many lines of a file change."""
+
+    path: str
+    added: int = 0
+    removed: int = 0
+
+
+class Row(dict[str, Any]):
+    """The bundle of a call. `changed` are the files that it changes: they are not worked out again for a summary."""
+
+    changed: Sequence[ChangedLines] = ()
+
+
 class _CallView:
     """A call and what was found in it; paths inside `cwd` are relative to it."""
 
     def __init__(self, call: ToolCall, cwd: str) -> None:
         self.call, self.cwd = call, cwd
-        output, title, commands = output_of(call), unbroken(inputs.title(call)), inputs.commands(call.raw_input)
+        output, commands, tool = output_of(call), inputs.commands(call.raw_input), own_tool(call)
+        title = sentence(call) or unbroken(inputs.title(call))
         self.exit_code = raw.exit_code(call, output)
         self.output = output if self.exit_code is None else raw.without_exit_line(output)
         self.title = _with_shown_paths(title, cwd) or unbroken(call.name) or unbroken(call.kind) or "tool call"
@@ -127,12 +142,13 @@ class _CallView:
         # The title names the only file or cell that changes: its counts stand beside it.
         self.is_ours = inputs.is_of_notebook(call)
         is_named = self.is_ours or any(path in self.words for path, _ in self.changes)
-        self.names_change = len(self.changes) == 1 and is_named
-        is_for_notebook = call.best_title.startswith(_NOTEBOOK_TOOLS)
-        is_shown_elsewhere = is_for_notebook or (self.is_ours and call.name != _RUN_PYTHON)
-        self.is_quiet = (is_shown_elsewhere or call.kind in _LOOKUPS) and call.status == "completed"
-        # The input, if it is short enough to stand beside the title.
-        self.arguments = _arguments(call.raw_input) if is_for_notebook else ""
+        # The only file that changes, which the title does not name: it stands in the place of the title.
+        is_only = len(self.changes) == 1 and not (is_named or commands or tool or inputs.mcp_tool(call))
+        self.path = self.changes[0][0] if is_only and self.changes[0][0] != A_FILE else ""
+        self.title = self.path or self.title
+        self.names_change = len(self.changes) == 1 and (is_named or self.path != "")
+        is_shown_elsewhere = tool or (self.is_ours and call.name != _RUN_PYTHON)
+        self.is_quiet = (is_shown_elsewhere or call.kind in LOOKUPS) and call.status == "completed"
         self.look = _look(call, self.exit_code)
         self.is_done, has_failed = self.look.colour == GREEN, self.look.colour == RED and call.status != "rejected"
         # What runs shows its output as it comes.
@@ -148,7 +164,7 @@ class _CallView:
 
     def unnamed_places(self) -> Iterator[Location]:
         """Places that neither the title nor the changes name; not the notebook in which this is shown."""
-        if inputs.is_of_notebook(self.call):
+        if inputs.is_of_notebook(self.call) or own_tool(self.call):
             return
         known = {location.path: location for location in self.call.locations}
         named_paths = {self.cwd, *(diff.path for diff in _diffs(self.call))}
@@ -159,33 +175,20 @@ class _CallView:
                 yield location
 
 
-def render_tool_call(call: ToolCall, cwd: str = "") -> Bundle:
+def render_tool_call(call: ToolCall, cwd: str = "") -> Row:
     """The call as it stands; paths inside `cwd` are shown relative to it."""
     view = _CallView(call, cwd)
     headline, details = _headline(view), lines(_details(view))
     opened = fold(headline, details, is_open=view.is_open) if details else f"<div>{headline}</div>"
-    shown = lines((opened, *map(attachment_html, _attachments(call))))
+    shown = lines((opened, *map(attachment_html, attachments(call))))
     edge = view.warning if view.is_accused else view.look.edge
     style = INDENT if is_of_sub_agent(call) else ""
     text = lines(_plain(view))
-    return bundle(card(shown, edge, style=style), f"{OF_TASK}{_indented(text).lstrip()}" if style else text)
-
-
-def is_lookup(call: ToolCall) -> bool:
-    """A call that only reads, searches or plans, and of which nothing more is to be said: several are shown as one."""
-    is_quiet = call.status in ("pending", "in_progress", "completed") and not call.decision and call.unasked is None
-    is_one = call.kind in _LOOKUPS or raw.is_plan_update(call)
-    return is_quiet and is_one and not _attachments(call) and not is_of_sub_agent(call)
-
-
-def lookups_summary(calls: Sequence[ToolCall]) -> str:
-    """Such as "Read 7 files, searched 3 times"; the one that runs is named."""
-    counts = Counter(_LOOKUPS.get(call.kind, _PLANNING) for call in calls)
-    known = (*_LOOKUPS.values(), _PLANNING)
-    done = ", ".join(words.format(count, "s" * (count > 1)) for words in known if (count := counts[words]))
-    last = calls[-1]
-    running = "" if last.status == "completed" else f" · ◐ {visible_line(last.best_title or last.name)}"
-    return f"{done[0].upper()}{done[1:]}{running}"
+    made = Row(bundle(card(shown, edge, style=style), f"{OF_TASK}{_indented(text).lstrip()}" if style else text))
+    changed = [ChangedLines(path, change.count("+"), change.count("-")) for path, change in view.changes]
+    named_alone = inputs.paths(call) if call.kind == "edit" and not changed else ()
+    made.changed = [*changed, *(ChangedLines(shown_path(path, cwd)) for path in named_alone)]
+    return made
 
 
 def summarize(call: ToolCall, cwd: str = "") -> CallSummary:
@@ -196,7 +199,7 @@ def summarize(call: ToolCall, cwd: str = "") -> CallSummary:
         f"$ {command}" for command in map(visible_line, inputs.commands(call.raw_input)) if command not in title
     )
     places = (_place(location, cwd) for location in view.unnamed_places())
-    changed = (path for path, _ in view.changes if path not in view.words)
+    changed = (path for path, _ in view.changes if path not in (*view.words, view.path))
     names = (title, *commands, *map(visible_line, (*places, *changed)))
     return CallSummary(names, view.exit_code, "" if view.is_quiet else output_end(view.output))
 
@@ -249,7 +252,7 @@ def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
     diffs = _diffs(call)
     yield from ((shown_path(diff.path, cwd), change_of(call, diff, MAX_SHOWN_LINES)) for diff in diffs)
     if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input))):
-        yield ", ".join(shown_path(path, cwd) for path in inputs.paths(call)) or "a file", change
+        yield ", ".join(shown_path(path, cwd) for path in inputs.paths(call)) or A_FILE, change
 
 
 def shown_path(path: str, cwd: str) -> str:
@@ -272,8 +275,8 @@ def _place(location: Location, cwd: str) -> str:
 
 
 def _headline(view: _CallView) -> str:
-    kind, grey = escape(view.call.kind), f"color:{GREY}"
-    icon = f'<span role="img" title="{kind}" aria-label="{kind}">{_ICONS.get(view.call.kind, "•")}</span>'
+    kind, grey = escape("read" if is_own_read(view.call) else view.call.kind), f"color:{GREY}"
+    icon = f'<span role="img" title="{kind}" aria-label="{kind}">{_ICONS.get(kind, "•")}</span>'
     places = (
         named(_place(location, view.cwd), grey, visible_line(location.path)) for location in view.unnamed_places()
     )
@@ -284,7 +287,6 @@ def _headline(view: _CallView) -> str:
     parts = (
         icon,
         _title_html(view),
-        named(view.arguments, grey),
         *places,
         change,
         status,
@@ -296,6 +298,9 @@ def _headline(view: _CallView) -> str:
 
 def _title_html(view: _CallView) -> str:
     title = view.title
+    if view.path:
+        is_there = view.is_done and view.changes[0][1].what != "deleted"
+        return f'<span style="font-weight:bold">{file_link(view.path, view.cwd if is_there else "")}</span>'
     if view.command:
         prompt = "" if view.call.kind == "execute" else "$ "  # the row's own mark is one
         return " ".join(filter(None, (code(f"{prompt}{view.command}"), "" if view.title_is_command else muted(title))))
@@ -314,14 +319,16 @@ def _with_code(text: str, style: str) -> str:
 
 def _details(view: _CallView) -> Iterator[str]:
     call = view.call
-    if len(view.title) > _MAX_TITLE_CHARS and call.best_title not in view.commands:
+    if view.path:
+        yield row(muted("The agent's title:"), exposed(call.best_title or call.name))
+    elif len(view.title) > _MAX_TITLE_CHARS and call.best_title not in view.commands:
         yield fold(muted("whole title"), pre(exposed(call.best_title)))
     yield from (pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}') for command in view.commands)
     folder = view.cwd if _diffs(call) and not view.is_ours else ""  # other changes may be headed by several paths
     yield from (diff_html(change, path, view.names_change, folder) for path, change in view.changes)
     if not view.changes and (text := raw.unified_diff(call.raw_input)):
         yield pre(diff_lines(text))
-    if not view.arguments and (shown := _input(call)):
+    if shown := _input(call):
         yield fold(muted("input"), pre(exposed(shown)))
     yield output_html(view.output, name="source" if view.is_ours else "output", tail=FAILED_TAIL if view.is_open else 0)
 
@@ -333,7 +340,6 @@ def _plain(view: _CallView) -> Iterator[str]:
     facts = (
         f"$ {visible_text(view.command)}" if view.command else "",
         "" if view.title_is_command else visible_text(view.title),
-        visible_line(view.arguments),
         *places,
         amount(view.changes[0][1]) if view.names_change else "",
         "" if view.is_done else visible_text(view.look.words),
@@ -341,7 +347,7 @@ def _plain(view: _CallView) -> Iterator[str]:
         visible_text(view.decision),
     )
     yield f"{view.look.mark} {' · '.join(filter(None, facts))}"
-    yield from (_indented(attachment_text(part)) for part in _attachments(call))
+    yield from (_indented(attachment_text(part)) for part in attachments(call))
     if not view.is_open:
         yield from (_indented(f"$ {visible_line(command)}") for command in view.commands)
         if not view.names_change:
@@ -351,11 +357,12 @@ def _plain(view: _CallView) -> Iterator[str]:
     yield from (_indented(diff_text(change, path)) for path, change in view.changes)
     if not view.changes:
         yield _indented(visible_text(raw.unified_diff(call.raw_input), gaps=False).strip("\n"))
-    yield _indented("" if view.arguments else output_text(_input(call), SHORT))
+    yield _indented(output_text(_input(call), SHORT))
     yield _indented(output_text(view.output))
 
 
-def _attachments(call: ToolCall) -> list[Block]:
+def attachments(call: ToolCall) -> list[Block]:
+    """What of its content is shown beneath the row."""
     others = [part for part in call.content if not isinstance(part, TextBlock | Diff | TerminalContent)]
     return [*others, *raw.attachments(call)]
 
@@ -365,14 +372,6 @@ def _input(call: ToolCall) -> str:
     texts = [part.text for part in call.content if isinstance(part, TextBlock)]
     left = raw.rest(call.raw_input, {call.title, call.best_title, *texts})
     return "" if not left or _diffs(call) or inputs.is_of_notebook(call) else raw.as_json(left)
-
-
-def _arguments(raw_input: Any) -> str:
-    """Texts and numbers with their names on one short line; empty if they are anything else."""
-    if not isinstance(raw_input, Mapping) or not all(isinstance(each, str | int) for each in raw_input.values()):
-        return ""
-    line = ", ".join(f"{name}: {value}" for name, value in raw_input.items())
-    return line if len(line) <= _MAX_ARGUMENTS_CHARS and "\n" not in line else ""
 
 
 def _indented(text: str) -> str:

@@ -8,6 +8,7 @@ import { equipCards } from './cards.js';
 import { CodeBlocks } from './codeblocks.js';
 import { COMMANDS, Commands } from './commands.js';
 import { Connections } from './connection.js';
+import { namePictures } from './pictures.js';
 import { markPrompts } from './promptcells.js';
 import { Questions } from './questions.js';
 import { Settings } from './settings.js';
@@ -128,6 +129,7 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
   equipCards(app, tracker);
   answerByKeys();
   markPrompts(app, tracker);
+  namePictures(tracker);
   if (contents) leaveOutOutputs(app, tracker, contents);
   followCellLinks(tracker, connections);
 }
