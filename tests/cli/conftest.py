@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel import cli, config
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import open_chat
 
 from ..chat.people import ask
 from ..trusting import trust_environment
@@ -90,7 +90,7 @@ def converse(surroundings: Surroundings) -> Callable[..., str]:
     """Have a turn with the agent; the id of its session."""
 
     async def one_turn(prompt: str) -> str:
-        async with Chat(config.load()) as chat:
+        async with open_chat(config.load()) as chat:
             return (await ask(chat, prompt)).session_id
 
     def run(prompt: str, **more: str) -> str:

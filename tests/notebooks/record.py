@@ -12,6 +12,7 @@ from nbclient import NotebookClient
 from ..limits import LIMIT
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+AS_RECORDED = {"COPILOT_KERNEL_ALLOW": '["Read", "Edit", "Bash", "mcp__notebook__run_python"]'}
 
 
 def record(path: Path) -> None:
@@ -19,7 +20,7 @@ def record(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
-        env = {**os.environ, "COPILOT_KERNEL_DEMO_HOME": f"{folder}/.demo"}
+        env = {**os.environ, **AS_RECORDED, "COPILOT_KERNEL_DEMO_HOME": f"{folder}/.demo"}
         NotebookClient(notebook, timeout=LIMIT, record_timing=False, resources=resources).execute(env=env)
     notebook.metadata["language_info"] = {"name": notebook.metadata["kernelspec"]["language"]}
     nbformat.write(notebook, path)

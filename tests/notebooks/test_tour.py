@@ -13,14 +13,12 @@ import nbformat
 import pytest
 from copilot_kernel.demo import project
 
-from .record import NOTEBOOKS
+from .record import AS_RECORDED, NOTEBOOKS
 
 TOUR = sorted(NOTEBOOKS.glob("*.ipynb"))
-ALLOWED = "COPILOT_KERNEL_ALLOW"
 OURS = ("COPILOT_KERNEL_AGENT", "COPILOT_KERNEL_DEMO_COMMAND")
 """Set for other tests; the notebooks name their agent, which is the one that is shipped."""
 SANITIZE = f"--nbval-sanitize-with={Path(__file__).with_name('sanitize.cfg')}"
-AS_RECORDED = {ALLOWED: '["Read", "Edit", "Bash", "mcp__notebook__run_python"]'}
 PROJECT_ABOVE = """[tool.pytest.ini_options]
 addopts = ["-p", "no:nbval", "--import-mode=importlib"]
 filterwarnings = ["error"]
