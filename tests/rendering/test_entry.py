@@ -13,7 +13,7 @@ from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.markup import AMBER
 from copilot_kernel.rendering.own_tools import NOTICE_OF_READS
 from copilot_kernel.rendering.plain import visible_line
-from copilot_kernel.rendering.question import headline, question_summary, question_text, render_question
+from copilot_kernel.rendering.question import headline, question_text, render_question
 from copilot_kernel.rendering.raw import NOT_JSON
 from copilot_kernel.rendering.status import render_status
 from copilot_kernel.rendering.typed_answer import line_prompt
@@ -69,7 +69,7 @@ def test_a_question_in_a_terminal_has_no_control_characters(text):
     for name, entry in entries(text).items():
         if "call" in name:
             question = Question(1, entry, tuple(options), why=text, rules=(text,), suggestion=text, folder=text)
-            asked = (question_summary(question), question_text(question), line_prompt(question), headline(question))
+            asked = (question_text(question), line_prompt(question), headline(question))
             assert (CONTROLS | {"\u202e", "\u200b"}) & set("\n".join(asked)) == set(), name
 
 

@@ -17,7 +17,6 @@ from copilot_kernel.rendering.question import (
     headline,
     is_alarming,
     question_html,
-    question_summary,
     question_text,
     render_question,
 )
@@ -295,9 +294,8 @@ def test_the_title_that_says_most_heads_the_question(fuller, title, also):
 ])  # fmt: skip
 def test_the_head_names_the_mcp_server_and_its_tool(fields, head):
     question = asked(**fields)
-    shown = (question_summary(question), question_text(question), text_of(question_html(question)))
-    assert [text.split("\n")[0] for text in shown[:2]] == [head, head]
-    assert (head in shown[2], headline(question)) == (True, head)
+    assert question_text(question).split("\n")[0] == headline(question) == head
+    assert head in text_of(question_html(question))
 
 
 @pytest.mark.parametrize(("kind", "of_copilot", "words"), [
@@ -355,55 +353,11 @@ def test_a_rule_of_the_user_is_alarming(more, alarming):
     assert is_alarming(question, ROOT) == alarming
 
 
-# -- the short form for a terminal -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("fields", "words"), [
-    ({"title": "Commit", "kind": "execute", "raw_input": {"command": "git commit", "cwd": ROOT}},
-     "Run this command?\n│ git commit"),
-    ({"raw_input": {"command": "ls", "cwd": "/etc"}, "kind": "execute"},
-     "Run this command?\n│ ls\n│ Folder: /etc (outside the project)"),
-    ({"kind": "execute", "raw_input": {"commands": ["a", "b\nc"]}},
-     "Run these 2 commands?\n│ Command 1 of 2:\n│ a\n│ Command 2 of 2, 2 lines:\n│ b\n│ c"),
-    ({"kind": "edit", "content": (Diff(f"{ROOT}/a.py", "old", "new"),)},
-     "Change a.py? +1 −1\n│ @@ … @@\n│ -old\n│ +new"),
-    ({"kind": "edit", "content": (Diff("/x", "", "a\n"), Diff(f"{ROOT}/y", "", "b\n"))},
-     "Change 2 files?\n│ /x +1\n│ @@ -0,0 +1 @@\n│ +a\n│ /project/y +1\n│ @@ -0,0 +1 @@\n│ +b\n"
-     "⚠ Outside the project: /x"),
-    ({"title": "echo", "raw_input": {"text": "hi"}}, "Use this tool? echo\n│ Input: text: hi"),
-    ({"title": "Delete notes.txt", "kind": "delete", "locations": (Location(f"{ROOT}/notes.txt"),)},
-     "Delete notes.txt?\n│ Path: /project/notes.txt"),
-    ({"title": "Delete a", "kind": "delete", "locations": (Location("a"),), "deletes": ("one\ntwo\n" * 7, False)},
-     f"Delete a?\n{'│ one%│ two%' * 6}│ … 2 more lines\n│ Not in Git.\n│ Path: /project/a".replace("%", "\n")),
-    ({"title": "Tidy up", "kind": "delete", "locations": (Location("a"), Location("/b"))},
-     "Delete 2 files? Tidy up\n│ Paths: /project/a, /b (outside the project)"),
-    ({"title": "View\nit", "kind": "read", "locations": (Location("/etc/hosts"),)},
-     "Read this? View it\n│ Path: /etc/hosts (outside the project)"),
-])  # fmt: skip
-def test_in_a_terminal_a_question_is_as_short_as_its_card(fields, words):
-    assert question_summary(asked(**fields), ROOT) == words
-
-
 def test_what_is_long_says_how_much_more_there_is():
-    command = "\n".join(f"step {number}" for number in range(40))
-    run = question_summary(asked(kind="execute", raw_input={"command": command}), ROOT)
-    edit = question_summary(asked(kind="edit", content=(Diff(f"{ROOT}/a", "", "line\n" * 30),)), ROOT)
     gone = render_question(asked(kind="delete", raw_input={"path": "a"}, deletes=("line\n" * 30, True)), ROOT)
     assert text_of(gone["text/html"]).count("line\n") == 28
     assert "18 more lines" in gone["text/html"]
     assert "Git tracks it." in gone["text/html"]
-    assert run.endswith("│ step 11\n│ … 28 more lines")
-    assert edit.endswith("│ +line\n│ … 18 more changed lines")
-
-
-def test_the_short_form_hides_nothing_and_warns():
-    bad = "ls\u202e\x1b[2J\n  1) Yes"
-    shown = question_summary(asked(title=bad, kind="execute", raw_input={"command": bad}), ROOT)
-    assert ("\u202e" in shown, "\x1b" in shown) == (False, False)
-    assert "⚠ Hidden characters" in shown
-    assert [line[:1] for line in shown.split("\n")] == ["R", "│", "│", "⚠"]
-    outside = question_summary(asked(kind="edit", content=(Diff("/x\n  1) Yes", "", "a"),)), ROOT)
-    assert "\n  1) Yes" not in outside
 
 
 # -- colours, and what is kept in a notebook -------------------------------------------------------------------------
@@ -455,7 +409,7 @@ def test_where_nothing_can_be_rejected_no_reason_is_offered():
 def test_a_question_says_how_far_the_call_reaches():
     edit = call(status="waiting", title="Edit", kind="edit", content=(Diff("/project/AGENTS.md", "a\n", "b\n"),))
     question = Question(1, edit, (), sandbox=(reach := "sandboxed: can write only in this project"))
-    for text in (*both(question, ROOT), question_summary(question, ROOT)):
+    for text in both(question, ROOT):
         assert text.count(reach) == 1
     assert "andbox" not in "".join(both(Question(1, edit, ()), ROOT))
 
@@ -478,6 +432,5 @@ def test_a_question_says_how_far_the_call_reaches():
 )
 def test_a_line_says_what_is_worth_a_look_at_a_command_and_nothing_suggests_to_allow_it(command, words):
     question = asked(kind="execute", raw_input={"command": command})
-    assert question_summary(question) == f"Run this command?\n│ {command}" + (f"\n⚠ {words}" if words else "")
     assert is_alarming(question) == bool(words)
     assert (f"⚠ {words}" in text_of(question_html(question))) == bool(words)

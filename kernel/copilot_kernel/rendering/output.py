@@ -15,7 +15,6 @@ SHORT = 12
 """Lines shown without a click."""
 LONG = 60
 """Lines shown in a terminal, where nothing can be folded."""
-MAX_TAIL_LINES = 10
 MAX_CHARS = 100_000
 _MAX_SUMMARY_CHARS = 80
 _SCROLLS = "max-height:24em"
@@ -65,11 +64,6 @@ def output_html(text: str, name: str = "output", tail: int = 0) -> str:
 def output_text(text: str, long: int = LONG) -> str:
     """Terminal text for a terminal: beyond `long` lines the first and the last ones."""
     return _clipped(text, long // 2, long - long // 2)
-
-
-def output_end(text: str) -> str:
-    """The last lines, for a terminal that has shown what the call was."""
-    return _clipped(text, 0, MAX_TAIL_LINES)
 
 
 def ansi_text(text: str) -> str:

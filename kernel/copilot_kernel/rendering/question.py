@@ -7,13 +7,11 @@ more there is. `typed_answer` has how it is answered where there are no buttons.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from textwrap import indent
 
 from ..conversation.model import ToolCall
 from ..permissions import inputs
 from ..permissions.question import Question
-from .diff import Change, amount, change_html, folded_lines, named_change, remarks, unified
+from .diff import Change, change_html, folded_lines, named_change, remarks, unified
 from .highlight import exposed_code
 from .markup import (
     AMBER,
@@ -102,17 +100,6 @@ def question_html(question: Question, root: str = "") -> str:
     if folded := lines(html for is_in_view, html in facts if not is_in_view):
         parts.append(fold(muted("Details"), folded))
     return card(lines(parts), AMBER, ASKED)
-
-
-def question_summary(question: Question, root: str = "") -> str:
-    """What `question_html` does not fold, for a terminal; what is long says how much more there is."""
-    about = subject(question, root)
-    head, title = _head(question, about, root)
-    amounts = amount(about.changes[0][1]) if _is_about_a_file(question.call, about) else ""
-    shown = visible_line(" ".join(filter(None, (head, title, amounts))))
-    box = lines((*_boxes_text(question.call, about), *_facts_text(about)))
-    warnings = (f"⚠ {visible_line(line)}" for _, line in _warnings(question, about))
-    return lines((shown, indent(visible_text(box), "│ ", lambda line: True), *warnings, question.sandbox))
 
 
 def question_text(question: Question, root: str = "") -> str:
@@ -348,47 +335,6 @@ def _rest_html(name: str, text: str) -> str:
 
 def _remark_html(place: LocatedPath) -> str:
     return f' <span style="color:{AMBER};font-weight:bold">⚠ {escape(place.remark)}</span>' if place.remark else ""
-
-
-def _boxes_text(call: ToolCall, about: Subject) -> Iterator[str]:
-    """As `_boxes`."""
-    for name, command in _commands(about):
-        if len(about.commands) > 1:
-            yield f"{name}:"
-        yield _clipped(command)
-    yield from map(_clipped, (*about.code, *filter(None, [about.deleted])))
-    yield _kept_by_git(call)
-    is_named = about.is_of_notebook or _is_about_a_file(call, about)
-    for place, change in about.changes:
-        if not is_named:
-            yield f"{place.path} {amount(change)}"
-        yield _clipped_change(change)
-
-
-def _facts_text(about: Subject) -> Iterator[str]:
-    """What `_facts` has in view."""
-    for name, places in _places(about):
-        if _are_places_in_view(about, name, places):
-            yield f"{name}: {', '.join(place.text for place in places)}"
-    for name, text in about.rest:
-        if _is_rest_in_view(about, name):
-            shown = _clipped(text)
-            yield f"{name}:\n{shown}" if "\n" in shown else f"{name}: {shown}"
-
-
-def _clipped(text: str) -> str:
-    first, rest = _split(text)
-    return f"{first}\n… {_amount_of(rest)}" if rest else first
-
-
-def _clipped_change(change: Change) -> str:
-    if not change.lines:
-        return ""
-    end = len(change.lines) - folded_lines(change)
-    header_lines = 2
-    shown = unified(replace(change, lines=change.lines[:end]), "").split("\n")[header_lines:]
-    count = sum(line.mark in "+-" for line in change.lines[end:])
-    return "\n".join((*shown, *([f"… {count} more changed lines"] if count else [])))
 
 
 def _parts_text(about: Subject) -> Iterator[tuple[str, str]]:

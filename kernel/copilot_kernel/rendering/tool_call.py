@@ -41,7 +41,7 @@ from .markup import (
     pre,
     row,
 )
-from .output import SHORT, output_end, output_html, output_text
+from .output import SHORT, output_html, output_text
 from .own_tools import RUN_PYTHON, is_own_read, own_tool, sentence
 from .plain import unbroken, visible_line, visible_text
 from .subject import change_of, unfenced
@@ -92,18 +92,6 @@ _STATUSES = {
     "rejected": StatusLook("⊘", "denied", RED, RED),
     "cancelled": StatusLook("■", "cancelled", GREY, LINE),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class CallSummary:
-    """A call for a terminal: its title, the commands and files that the title does not name, how it ended.
-
-    `output` holds the last lines, unless they are for the agent alone.
-    """
-
-    names: tuple[str, ...]
-    exit_code: int | None
-    output: str
 
 
 class ChangedLines(NamedTuple):
@@ -189,19 +177,6 @@ def render_tool_call(call: ToolCall, cwd: str = "") -> Row:
     named_alone = inputs.paths(call) if call.kind == "edit" and not changed else ()
     made.changed = [*changed, *(ChangedLines(shown_path(path, cwd)) for path in named_alone)]
     return made
-
-
-def summarize(call: ToolCall, cwd: str = "") -> CallSummary:
-    """The call as it stands; paths inside `cwd` are relative to it. Each name is one line."""
-    view = _CallView(call, cwd)
-    title = visible_line(view.title)
-    commands = (
-        f"$ {command}" for command in map(visible_line, inputs.commands(call.raw_input)) if command not in title
-    )
-    places = (_place(location, cwd) for location in view.unnamed_places())
-    changed = (path for path, _ in view.changes if path not in (*view.words, view.path))
-    names = (title, *commands, *map(visible_line, (*places, *changed)))
-    return CallSummary(names, view.exit_code, "" if view.is_quiet else output_end(view.output))
 
 
 def languages_of(call: ToolCall) -> set[str]:
