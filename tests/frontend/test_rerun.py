@@ -14,7 +14,7 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import Turn
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import CopilotError
-from copilot_kernel.frontend import batch_turns, rerun
+from copilot_kernel.frontend import rerun
 from copilot_kernel.frontend.kernel_session import KernelSession
 from copilot_kernel.frontend.notebook_cells import NotebookCells
 from copilot_kernel.rendering.rerun import render_saved
@@ -144,9 +144,11 @@ async def test_only_the_last_turn_counts(kernel: Kernel) -> None:
 
 
 @pytest.mark.usefixtures("keep")
-async def test_a_console_has_no_last_turn(kernel: Kernel) -> None:
+@pytest.mark.usefixtures("keep")
+@pytest.mark.parametrize("live", [True, False])
+async def test_a_cell_without_a_name_has_no_last_turn(kernel: Kernel, live: bool) -> None:
     for _ in range(2):
-        await kernel.run("change", RecordingCell(cell_id=None))
+        await kernel.run("change", RecordingCell(live, cell_id=None))
     assert kernel.prompts == ["change"] * 2
 
 
@@ -301,108 +303,6 @@ async def test_where_nobody_can_answer_nothing_is_sent(kernel: Kernel) -> None:
     first, second = [await kernel.run("change", again(live=False)) for _ in range(2)]
     assert second.plain[0].startswith("ℹ Not sent (rerun = ask, and no one can answer here). This prompt changed")
     assert (outputs(second)[1:], kernel.prompts) == (outputs(first), ["change"])
-
-
-# -- batch runs that do not name their cells --------------------------------------------------------------------------
-
-
-def unnamed() -> RecordingCell:
-    cell = again(live=False)
-    cell.cell_id = None
-    return cell
-
-
-@pytest.mark.usefixtures("keep")
-async def test_a_batch_run_keeps_what_the_one_before_has_changed(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    codes = ["look", "change", "change", "change more"]
-    first = [await kernel.run(code, unnamed()) for code in codes]
-    assert kernel.prompts == codes
-    for _ in range(2):
-        restarted = started(monkeypatch)
-        second = [await restarted.run(code, unnamed()) for code in codes]
-        assert restarted.prompts == ["look"]
-        assert [cell.plain for cell in second[1:]] == [cell.plain for cell in first[1:]]
-        assert [outputs(cell)[-1][1] for cell in second[1:]] == [outputs(cell)[-1][1] for cell in first[1:]]
-
-
-@pytest.mark.parametrize("codes", [["changed", "change"], ["look", "look", "change"]])
-@pytest.mark.usefixtures("keep")
-async def test_what_has_other_words_or_another_place_is_sent(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, codes: list[str]
-) -> None:
-    for code in ("look", "look", "look", "change"):
-        await kernel.run(code, unnamed())
-    restarted = started(monkeypatch)
-    for code in codes:
-        await restarted.run(code, unnamed())
-    assert restarted.prompts == codes
-
-
-async def test_an_answer_that_was_not_recorded_is_missed(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = [await kernel.run("change", unnamed()) for _ in range(2)]
-    assert "last time" not in first.printed + second.printed
-    same = started(monkeypatch)
-    assert ("last time" in (await same.run("change", unnamed())).printed, same.prompts) == (False, ["change"])
-    for value in ("keep", "ask"):
-        restarted = started(monkeypatch)
-        restarted.set(value)
-        cell = await restarted.run("change", unnamed())
-        nobody = ", and no one can answer here" if value == "ask" else ""
-        assert (cell.plain, restarted.prompts) == ([LOST.replace("= keep", f"= {value}{nobody}")], [])
-
-
-async def test_only_the_last_batch_run_counts_and_a_failure_before_a_change_does_not(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    await kernel.run("change", unnamed())
-    file = next((tmp_path / "batch").iterdir())
-    assert (file.stat().st_mode & 0o777, (tmp_path / "batch").stat().st_mode & 0o777) == (0o600, 0o700)
-    failing = started(monkeypatch)
-    failing.fails, failing.changes = True, False
-    with pytest.raises(CopilotError):
-        await failing.run("change", unnamed())
-    assert file.exists()
-    unchanging = started(monkeypatch)
-    unchanging.changes = False
-    await unchanging.run("change", unnamed())
-    assert not file.exists()
-
-
-async def test_a_batch_run_is_remembered_within_bounds(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(batch_turns, "MAX_CELLS", 3)
-    monkeypatch.setattr(batch_turns, "MAX_CHARACTERS", 200)
-    kernel.set("keep")
-    for number in range(5):
-        await kernel.run(f"change {number}", unnamed())
-    saved = [json.loads(file.read_text()) for file in (tmp_path / "batch").iterdir()]
-    assert saved == [[{"files": ["a.py", "b.py"], "outputs": []}]] * 3
-
-
-@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "null", "[1]", '[{"files": 1, "outputs": [[1]]}]', "\0"])
-async def test_a_record_that_is_none_is_ignored(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
-) -> None:
-    await kernel.run("change", unnamed())
-    next((tmp_path / "batch").iterdir()).write_text(text)
-    restarted = started(monkeypatch)
-    restarted.set("keep")
-    await restarted.run("change", unnamed())
-    assert restarted.prompts == ["change"]
-
-
-async def test_a_state_folder_that_cannot_be_written_costs_no_turn(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "batch").write_text("")
-    cell = await kernel.run("change", unnamed())
-    assert ("Answer 1" in cell.printed, kernel.prompts) == (True, ["change"])
-
-
-# -- the saved notebook ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 """Running a prompt again whose last turn changed files: what that turn was, and whether the prompt is sent.
 
 Known are the turns of this kernel, and those of the notebook as it was saved when the kernel got its first prompt: a
-cell that waits behind a running one has lost its outputs on the page, and soon on disk. A batch run that does not name
-its cells (nbclient, papermill) has those of the one before; in a console, a prompt has no last turn.
+cell that waits behind a running one has lost its outputs on the page, and soon on disk. Where cells have no names
+(consoles, nbclient, papermill), a prompt has no last turn.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from ..config import Settings
 from ..notebook.live import NotebookError
 from ..rendering.rerun import changed_words, render_kept, render_saved, render_sent
 from .asking import Asking
-from .batch_turns import BatchTurn, BatchTurns
 from .cell import Cell, Output
 from .display import Display
 from .notebook_turn import MakeNotebook
@@ -72,8 +71,6 @@ class _Run:
     source: str
     turns: list[OldTurn] = field(default_factory=list)
     before: Sequence[OldTurn] = ()
-    batch_key: str = ""
-    """Under which it is saved, if it is one of a batch run that does not name its cells."""
 
 
 class Reruns:
@@ -81,7 +78,6 @@ class Reruns:
 
     def __init__(self) -> None:
         self._runs: dict[str, _Run] | None = None
-        self._batch: BatchTurns | None = None
         self._answers: deque[OldTurn] = deque()
 
     async def begin(
@@ -92,7 +88,7 @@ class Reruns:
             path = await make_notebook().saved_at() if make_notebook else config.notebook()
             self._runs = await asyncio.to_thread(_saved_runs, path)
             self._keep(turn for run in self._runs.values() for turn in run.turns)
-        name = await self._name(cell, settings)
+        name = self._name(cell)
         old = self._last_turn(cell, name, prompt) if name else None
         if old is None or await _is_sent_again(cell, old, settings):
             return None
@@ -108,24 +104,13 @@ class Reruns:
             return
         run.turns[-1] = turn if turn.files else OldTurn(turn.prompt, ())
         self._keep([turn])
-        if run.batch_key and self._batch is not None:
-            self._batch.write(run.batch_key, [BatchTurn(each.files, each.outputs) for each in run.turns])
 
-    async def _name(self, cell: Cell, settings: Settings) -> str:
-        """By which the cell's runs are known; empty if they are not. Reads what a batch run has saved of them."""
+    def _name(self, cell: Cell) -> str:
+        """By which the cell's runs are known; empty if they are not."""
         assert self._runs is not None
         if is_cell(cell.cell_id) and (run := self._runs.pop(cell.saved_id, None)):
             self._runs.setdefault(cell.cell_id or "", run)
-        if cell.cell_id is not None or cell.live or not cell.session:
-            return cell.cell_id or ""
-        self._batch = self._batch or BatchTurns(config.state_folder(settings))
-        name = self._batch.key(cell, settings.folder)
-        if name not in self._runs:
-            turns = await asyncio.to_thread(self._batch.read, name)
-            saved = [OldTurn("", turn.files, turn.outputs, is_saved=True) for turn in turns]
-            self._keep(saved)
-            self._runs[name] = _Run("", cell.source, saved, batch_key=name)
-        return name
+        return cell.cell_id or ""
 
     def _last_turn(self, cell: Cell, name: str, prompt: str) -> OldTurn | None:
         """In the cell's last run, if its source was the same and the turn changed files. Stays the last until `end`."""
@@ -133,9 +118,8 @@ class Reruns:
         run = self._runs.get(name)
         if run is None or run.request_id != cell.request_id:
             before = run.turns if run and run.source == cell.source else ()
-            batch_key = run.batch_key if run else ""
             self._runs.pop(name, None)  # the newest is the last one
-            run = self._runs[name] = _Run(cell.request_id, cell.source, before=before, batch_key=batch_key)
+            run = self._runs[name] = _Run(cell.request_id, cell.source, before=before)
             self._forget()
         old = next(iter(run.before[len(run.turns) :]), None)
         if old is None or not (old.is_saved or old.prompt == prompt):
@@ -161,8 +145,7 @@ class Reruns:
 async def _is_sent_again(cell: Cell, old: OldTurn, settings: Settings) -> bool:
     """Whether it is, said in the cell."""
     if settings.rerun == "run":
-        if cell.live or cell.cell_id is not None:  # else two batch runs would not give the same
-            cell.display(render_sent(old.files))
+        cell.display(render_sent(old.files))
         return True
     if settings.rerun == "ask" and cell.live:
         names = ("Run again", "Keep the answer" if old.outputs else "Don't run")
