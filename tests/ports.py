@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import random
 import socket
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import suppress
-from functools import cache
-from itertools import cycle
 
 import pytest
 from jupyter_client.connect import LocalPortCache
@@ -19,17 +17,19 @@ SHARES = 100
 """Of these ports, which processes that run at the same time divide by their ids: between choice and bind lies time."""
 
 
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    """Return a port that nobody uses now, and none twice before all were used."""
+    """Return a port that nobody uses now, and none twice before all were given."""
+    share = CHOICE[os.getpid() % SHARES :: SHARES]
     while True:
-        port = next(_share_of(os.getpid()))
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
-
-
-@cache
-def _share_of(process: int) -> Iterator[int]:
-    return cycle(random.sample(share := CHOICE[process % SHARES :: SHARES], len(share)))
+        if _given.issuperset(share):
+            _given.clear()
+        if (port := random.choice(share)) not in _given:
+            _given.add(port)
+            with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+                return port
 
 
 def port_of_kernel(cache: LocalPortCache, ip: str) -> int:

@@ -67,7 +67,7 @@ BOXES = r"""output => {
     while (!isBox(parent)) parent = parent.parentElement;
     if (node.data.trim() || boxes.has(parent)) boxes.set(parent, (boxes.get(parent) ?? '') + node.data);
   }
-  let row = 0, bottom = 0;
+  let row = 0, bottom = -Infinity;
   // A passing line, which a turn shows that has taken a moment.
   return [...boxes].filter(([, text]) => !/^\W*Waiting for you ·/.test(text)).map(([box, text]) => {
     const {x, y, width, height} = box.getBoundingClientRect();

@@ -136,7 +136,7 @@ def test_a_change_is_shown_as_a_diff_and_rejected(chat: Chat, server: Server) ->
     chat.expect(re.compile("denied by you"))
     chat.ready()
     expect(chat.log.get_by_role("article", name="Summary")).to_have_text(
-        re.compile(r"^1 refused · demo agent, scripted · \d+\.\d s$")
+        re.compile(r"^1 denied · demo agent, scripted · \d+\.\d s$")
     )
     assert (server.work / "poem.txt").read_text() == "roses\nviolets\n"
 

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from copilot_kernel.acp.messages import PermissionOption
+from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.permission_options import label
 
 Json = dict[str, Any]
@@ -73,5 +75,6 @@ def last_words(update: Json) -> str:
 
 
 def _name(question: Json, chosen: str) -> str:
-    options = [PermissionOption(each["optionId"], each["name"], each["kind"]) for each in question["options"]]
-    return label(next(option for option in options if option.id == chosen), options)
+    options = tuple(PermissionOption(each["optionId"], each["name"], each["kind"]) for each in question["options"])
+    asked = Question(1, ToolCall(0, 0, ""), options)
+    return label(asked, next(option for option in options if option.id == chosen))

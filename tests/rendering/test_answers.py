@@ -54,6 +54,13 @@ def test_the_row_has_one_order_whatever_that_of_the_agent_is(options, labels, un
     assert suggested == [label for label in labels if label == "Allow once"]
 
 
+def test_questions_of_our_own_keep_their_words():
+    send, keep = PermissionOption("s", "Send it", "allow_once"), PermissionOption("k", "Don't send", "reject_once")
+    question = replace(asked(send, keep), head="Send /allow-all?")
+    assert row(question)[:2] == ["Send it", "Don't send"]
+    assert AGENTS_WORDS not in question_text(question)
+
+
 def test_a_reason_goes_with_the_rejection_that_promises_it_which_details_name():
     question = asked(ONCE, NO, TOLD)
     found = answers_to(question)

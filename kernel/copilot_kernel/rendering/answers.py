@@ -119,7 +119,7 @@ def _choices(question: Question, about: str, *, is_calm: bool) -> Iterator[Choic
         if is_for_a_reason(option, options):
             continue
         allows, is_kept = option.kind == "allow_once", option.kind in STANDING
-        name, words = label(option, options), agents_words(option, options)
+        name, words = label(question, option), agents_words(question, option)
         remarks = ", ".join(filter(None, (remark(option), amount if allows else "")))
         effect = remembered(question, option) if is_kept else about
         yield Choice(

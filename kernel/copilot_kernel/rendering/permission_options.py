@@ -52,21 +52,21 @@ def remark(option: PermissionOption) -> str:
     return REMEMBERED if option.kind in STANDING else ""
 
 
-def label(option: PermissionOption, options: Sequence[PermissionOption]) -> str:
-    """What it is called among `options`: as its kind is, and the agent's words where others are of that kind.
+def label(question: Question, option: PermissionOption) -> str:
+    """What an option of `question` is called: as its kind is, and the agent's words where others are of that kind.
 
-    The agent's words never come first, since they may say the opposite.
+    The agent's words never come first, since they may say the opposite. Questions of our own have names of our own.
     """
     words, called = WORDS.get(option.kind), _called(option)
-    if words is None:
+    if words is None or question.head:
         return called
-    return words if _alike(option, options) == [option] else f"{words}: {called}"
+    return words if _alike(option, question.options) == [option] else f"{words}: {called}"
 
 
-def agents_words(option: PermissionOption, options: Sequence[PermissionOption]) -> str:
+def agents_words(question: Question, option: PermissionOption) -> str:
     """What the agent calls it, quoted, if its button does not say that."""
     called = _called(option)
-    is_said = label(option, options).endswith(called) and not is_for_a_reason(option, options)
+    is_said = label(question, option).endswith(called) and not is_for_a_reason(option, question.options)
     return "" if is_said else f"“{called}”"
 
 

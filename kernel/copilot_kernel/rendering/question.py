@@ -305,11 +305,11 @@ def _reasons(question: Question) -> Iterator[tuple[str, str]]:
     options = question.options
     for option in options:
         if option.kind in STANDING:
-            yield label(option, options), remembered(question, option)
+            yield label(question, option), remembered(question, option)
     if named := [
-        f"{WHY if is_for_a_reason(option, options) else label(option, options)}: {words}"
+        f"{WHY if is_for_a_reason(option, options) else label(question, option)}: {words}"
         for option in options
-        if (words := agents_words(option, options))
+        if (words := agents_words(question, option))
     ]:
         yield AGENTS_WORDS, "\n".join(named)
 

@@ -50,7 +50,7 @@ def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
 
 
 def _names(question: Question) -> list[str]:
-    return [label(option, question.options) for option in question.options]
+    return [label(question, option) for option in question.options]
 
 
 def find_index(typed: str, *names: Sequence[str]) -> int | None:

@@ -135,7 +135,7 @@ class PendingApprovals:
 
 def _option(question: Question, option: PermissionOption) -> AnswerOption:
     meaning = remembered(question, option) if option.kind in STANDING else ""
-    return AnswerOption(option.id, label(option, question.options), option.kind, remark(option), meaning)
+    return AnswerOption(option.id, label(question, option), option.kind, remark(option), meaning)
 
 
 def _chosen(action: ApproveTool, options: tuple[PermissionOption, ...]) -> PermissionOption | None:
