@@ -21,7 +21,7 @@ from ..acp.messages import (
 )
 from ..conversation import reduce
 from ..conversation.excerpt import Excerpt
-from ..conversation.model import Conversation, ToolCall
+from ..conversation.model import Conversation, Entry, ToolCall
 from .diff_locator import DiffLocator
 from .turn import Stop, View
 
@@ -67,8 +67,8 @@ class ConversationState:
         # Each is called after each change, with the update that made it, or None.
         self.observers: list[Observer] = []
         self._stages, self._watch, self._locator, self._observe_call = stages, watch, locator, observe_call
-        # The ids of entries that views have not seen as they are now, in order.
-        self._unshown: dict[int, None] = {}
+        # By id, the entries that views have not seen as they are now, in order.
+        self._unshown: dict[int, Entry] = {}
         # Those of recent turns.
         self.views: dict[int, View] = {}
         self._pending: list[NoticeUpdate] = []
@@ -179,7 +179,7 @@ class ConversationState:
         entries = reduce.changed(self.conversation, after)
         self.conversation = after
         for entry in entries:
-            self._unshown[entry.id] = None
+            self._unshown[entry.id] = entry
             if isinstance(entry, ToolCall) and self.prompt_runs:  # what a replay shows was done long ago
                 self._observe_call(entry)
                 if self._locator is not None:
@@ -191,6 +191,6 @@ class ConversationState:
 
     def _show(self) -> None:
         changed, self._unshown = self._unshown, {}
-        for entry in map(self.conversation.entries.__getitem__, changed):
+        for entry in changed.values():
             if view := self.views.get(entry.turn):
                 view.show(entry)
