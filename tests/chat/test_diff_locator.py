@@ -202,10 +202,12 @@ async def test_the_question_waits_for_the_place_and_has_it_beside_what_the_agent
     assert (question.call.excerpts, question.call.content) == ({edit().content[0]: TWO}, edit().content)
 
 
-async def test_while_a_disk_hangs_updates_are_taken_in_and_shown_a_little_later_in_their_order(disk: SlowDisk) -> None:
+async def test_while_a_disk_hangs_updates_are_taken_in_and_shown_a_little_later_in_their_order(
+    disk: SlowDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     state, person = begun(locator := DiffLocator("", disk.read), TextBlock("do it"))
     seen: list[int] = []
-    person.show = lambda entry: seen.append(entry.id)  # type: ignore[method-assign]
+    monkeypatch.setattr(person, "show", lambda entry: seen.append(entry.id))
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(locator.run, state.add_found)
         await anyio.wait_all_tasks_blocked()

@@ -210,7 +210,7 @@ async def _connected(path: Path) -> SocketStream:
 
 
 async def _introduced(transport: Transport, hello: dict[str, float]) -> BrokerTransport:
-    """Raises AgentExited, and ValueError for what is no welcome."""
+    """Raises AgentExited, and ValueError if the message is not a welcome."""
     await transport.send(wire.notification(wire.HELLO, hello))
     received = b""
     while b"\n" not in received:

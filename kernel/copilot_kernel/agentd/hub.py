@@ -111,7 +111,7 @@ class Client:
         self._changed.set()
 
     def leave(self) -> None:
-        """Note that nobody reads any more."""
+        """Note that the other end no longer reads."""
         self._end()
         self._hub.leave(self)
 

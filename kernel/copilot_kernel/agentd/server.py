@@ -1,4 +1,4 @@
-"""The broker as a process: kernels on its socket, the agent on pipes, and nobody waits for anybody else."""
+"""The broker as a process: kernels on its socket, the agent on pipes; no side waits for another."""
 
 from __future__ import annotations
 

@@ -89,9 +89,8 @@ class _Life:
 class Agent:
     """One process or connection at a time, started when it is needed; `async with` ends it.
 
-    `running` is where it notes what others look up. `denied` returns, at each start, what the agent itself shall deny,
-    if it can be told; `ports`, those of loopback where it must reach us. `connect` leads to an agent of this process
-    that several share. (More than ten attributes, since seven are what the agent is started with.)
+    `running` is where it notes what others look up. `denied` returns, at each start, what the agent itself should deny;
+    `ports`, those of loopback where it must reach us. `connect` leads to an agent of this process that several share.
     """
 
     def __init__(

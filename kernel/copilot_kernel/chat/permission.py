@@ -148,7 +148,7 @@ class Approvals:
         self.clicked: set[int] = set()
         # The calls that the user allowed for always, by an option of the agent's.
         self.standing: tuple[ToolCall, ...] = ()
-        # The allowed requests that do not name their call, until one of their turn comes that nobody was asked about.
+        # Allowed requests that name no call. Each is used up by one call of its turn that was not asked about.
         self._unnamed: list[ToolCall] = []
         # What we did for the agent: in which turn, and whether a call shows just that.
         self._operations: list[tuple[int, Callable[[ToolCall], bool]]] = []

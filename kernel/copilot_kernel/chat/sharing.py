@@ -58,7 +58,7 @@ async def shared(
 
 
 async def run_agent(settings: Settings, idle: float, started: Callable[[Hub], None]) -> None:
-    """Run an agent for conversations of this process, until nobody has needed it for `idle` seconds, or its end.
+    """Run an agent for conversations of this process, until it has been idle for `idle` seconds, or ends.
 
     Raises AgentNotFound and AgentStartFailed, before `started` is called.
     """

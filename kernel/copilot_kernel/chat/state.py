@@ -141,7 +141,7 @@ class ConversationState:
         return self.conversation.commands
 
     async def until(self, has_come: Callable[[Update | None], bool], seconds: float) -> None:
-        """Wait for a change, by the update that made it, but at most so many seconds."""
+        """Wait for a change, by the update that made it, for at most `seconds`."""
         changed = anyio.Event()
         with self.observed(lambda update: changed.set() if has_come(update) else None), anyio.move_on_after(seconds):
             await changed.wait()

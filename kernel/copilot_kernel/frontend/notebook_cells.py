@@ -162,7 +162,7 @@ class NotebookCells:
         return OpenDocuments(self.paths, tuple(os.path.join(folder, path) for folder in folders for path in listed))
 
     def _note(self, did: str, *ids: str) -> None:
-        """What was done to cells. A new one is called that whatever is edited in it."""
+        """What was done to cells. A new cell counts as inserted, even if it is edited later."""
         for id in ids:
             known = self._touched.setdefault(id, [])
             if did not in known and not (did == "edited" and "inserted" in known):

@@ -1,4 +1,4 @@
-"""How the agent's calls of the notebook's own tools read: as sentences, whatever the agent calls them. Display only."""
+"""Sentences for the agent's calls of our notebook tools, regardless of how the agent names them. Display only."""
 
 from __future__ import annotations
 

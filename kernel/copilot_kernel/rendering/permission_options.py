@@ -18,7 +18,7 @@ WORDS = {
     "reject_once": "Deny",
     "reject_always": "Always deny",
 }
-"""What an option of each kind is called, whatever the agent calls it."""
+"""Our name for an option of each kind, in place of the agent's."""
 WHY = "Deny and say why…"
 REMEMBERED = "the agent remembers it"
 STANDING = {"allow_always": "allow", "reject_always": "reject"}

@@ -26,7 +26,7 @@ from threading import RLock
 from ..programs import find_outside, project_folders
 from .tree import ABSENT, MAX_FILE_BYTES, FileState, Tree, digest_of
 
-# Within which Git answers what is no snapshot.
+# Seconds that a Git command other than a snapshot may take.
 SECONDS = 1.0
 # Of a project that is not in a Git work tree.
 MAX_FILES, MAX_BYTES = 20_000, 500 * 1000 * 1000
@@ -121,7 +121,7 @@ class Repository:
             return replace(taken, changed={path: _states(line, path, since, taken) for line, path in lines})
         except OSError as error:
             return Snapshot(error.strerror or str(error))
-        except subprocess.CalledProcessError:  # the next one begins anew
+        except subprocess.CalledProcessError:  # the next one starts from scratch
             self._files, self._last = {}, ""
             with suppress(OSError):
                 (self._made() / "index").unlink()
