@@ -72,7 +72,8 @@ def test_a_question_in_words(fields, words):
 @pytest.mark.parametrize(("fields", "shown"), [
     ({"raw_input": {"diff": GIT_DIFF}, "content": (Diff("/x", "old\n", "evil\n"),)}, ["TWO", "evil"]),
     ({"raw_input": {"diff": "nonsense\n@@ -1 +1 @@\n-a\n+b"}}, ["nonsense", "+b"]),
-    ({"content": (TerminalContent(output="one"), ResourceLink("https://x.example/y", "the plan"))},
+    ({"content": (TerminalContent("t"), ResourceLink("https://x.example/y", "the plan")),
+      "meta": {"terminal_output": "one"}},
      ["Terminal output", "one", "Attached", "https://x.example/y"]),
     ({"raw_input": {"command": {"run": "s-1"}, "cwd": ["s-2"], "directory": "s-3", "workdir": "s-4",
                     "path": ["s-5", {"x": "s-6"}], "env": {"PATH": "s-7"}, "commands": [["s-8"], "s-9"]}},

@@ -118,7 +118,6 @@ def test_what_is_no_exit_code_is_not_taken_for_one(raw_output):
     ({"raw_output": {"rows": [1]}}, '  {\n    "rows": [\n      1\n    ]\n  }'),
     ({"content": (TerminalContent("t"),), "meta": {"terminal_output": {"data": "one", "terminal_id": "t"}}}, "  one"),
     ({"content": (TerminalContent("t"),)}, "  (terminal t: no output was sent)"),
-    ({"content": (TerminalContent("t", "whole"),), "meta": {"terminal_output": "late"}}, "  whole"),
     ({"content": (TextBlock("\x1b[32mone\x1b[0m\rtwo"),)}, "  two"),
     ({"content": (TextBlock("```\none\n```\nand\n```\ntwo\n```"),)}, "  ```\n  one\n  ```\n  and\n  ```\n  two\n  ```"),
 ])  # fmt: skip

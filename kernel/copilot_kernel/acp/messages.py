@@ -79,8 +79,7 @@ class Diff(Struct, frozen=True):
 class TerminalContent(Struct, frozen=True):
     """A terminal, whose output is in the `meta` of the tool call."""
 
-    terminal_id: str = ""
-    output: str = ""
+    terminal_id: str
 
 
 ToolContent = Block | Diff | TerminalContent

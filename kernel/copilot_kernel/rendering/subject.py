@@ -211,7 +211,7 @@ def _rest(call: ToolCall, theirs: Change | None) -> Iterator[tuple[str, str]]:
     texts = (part.text for part in call.content if isinstance(part, TextBlock) and not (is_ours and _code(part)))
     if message := "\n".join(text for text in (as_str(call.meta.get("question")), *texts) if text.strip()):
         yield ("Content" if is_ours else "The agent says"), message
-    if output := "\n".join(part.output for part in call.content if isinstance(part, TerminalContent) and part.output):
+    if output := raw.terminal_text(call.meta):
         yield "Terminal output", output
     for part in call.content:
         if not isinstance(part, TextBlock | Diff | TerminalContent):

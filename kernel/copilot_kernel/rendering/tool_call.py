@@ -212,8 +212,8 @@ def _content_text(call: ToolCall, part: ToolContent) -> str:
     match part:
         case TextBlock(text=text):
             return unfenced(text) or text
-        case TerminalContent(id, output):
-            return output or raw.terminal_text(call.meta, id) or f"(terminal {id}: no output was sent)"
+        case TerminalContent(id):
+            return raw.terminal_text(call.meta, id) or f"(terminal {id}: no output was sent)"
         case _:
             return ""
 
