@@ -1,6 +1,7 @@
 """One conversation with one agent; the only package that knows the wire, the conversation and the permissions."""
 
-from .chat import Chat, open_chat
+from .chat import Chat
+from .factory import open_chat
 from .session_store import SessionStore
 from .turn import Turn, View
 
