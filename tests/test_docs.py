@@ -12,7 +12,6 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-
 from copilot_kernel.cli.parser import parse
 from copilot_kernel.config import PREFIX, Settings
 from copilot_kernel.frontend.commands import TABLE
@@ -33,7 +32,7 @@ NOT_RUN = {
     "curl": "run by tests/server/test_clients.py",
 }
 OTHER_MAGICS = {"load_ext", "unload_ext", "copilot", "env", "time", "capture"}
-PLACEHOLDERS = {"commands", "name"}
+PLACEHOLDERS = {"commands", "hello", "name"}
 
 
 def words_of(page: Path) -> int:
