@@ -35,7 +35,7 @@ class AgentSpec:
 
     @cached_property
     def start(self) -> StartSpec:
-        """Return what the broker needs to start the agent; it adds its own places, and the sandbox once that is made."""
+        """Return what the broker needs to start the agent; it adds its own places, and the sandbox."""
         return StartSpec(
             self.launch.argv,
             os.path.realpath(self.settings.folder),

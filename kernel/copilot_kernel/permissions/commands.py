@@ -94,7 +94,7 @@ def judge_line(line: CommandLine, allow: Sequence[CommandPattern], places: Place
 
 
 def working_folders(line: CommandLine, places: Places, folder: str) -> Iterator[tuple[str, ...]]:
-    """For each command, the folders in which it may run: where a `cd` may have failed, also the one before."""
+    """Return the folders in which each command may run; where a `cd` may have failed, also the one before."""
     always_follows = {"&&", "|", "|&"}.issuperset(line.operators[:-1])
     now: tuple[str, ...] = (folder,)
     for at, words in enumerate(line.commands):

@@ -1,4 +1,4 @@
-"""What allows a call: rules, each matched exactly as it is written, and the mode `acceptEdits`."""
+"""Reasons to allow a call: rules, each matched exactly as it is written, and the mode `acceptEdits`."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ ALWAYS_ASKED = ("mcp__notebook__restart_kernel",)
 
 @dataclass(frozen=True)
 class Decision:
-    """With outcome `reject`, `option` is None if the agent offers no way to say no; only `cancelled` is left then."""
+    """Decision about a request. With outcome `reject`, `option` is None if the agent offers no way to say no."""
 
     outcome: Literal["allow", "ask", "reject"]
     option: PermissionOption | None
@@ -134,7 +134,7 @@ def _is_of_own_processes(request: PolicyRequest) -> bool:
 
 
 def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[str]:
-    """Where everything is allowed: what a rule that denies or asks could not look into."""
+    """Return what deny and ask rules could not look into, for modes that allow everything."""
     kind, given = request.call.kind, request.given
     parts = ("command", "path", "domain", "server")
     commands, paths, hosts, servers = (any(getattr(rule, part) for rule in limits) for part in parts)
@@ -159,7 +159,7 @@ def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[s
 
 
 def decider(decision: Decision, mode: str) -> str:
-    """Who decided in the user's place, such as "rule `Bash(ls)`"."""
+    """Name who decided in the user's place, such as "rule `Bash(ls)`"."""
     if decision.by == "mode":
         return f"mode {mode}"
     return f"rule{'s' * (len(decision.rules) > 1)} {' and '.join(f'`{rule}`' for rule in decision.rules)}"
@@ -181,7 +181,7 @@ def _granted(request: PolicyRequest) -> Decision:
 
 
 def _grant(request: PolicyRequest, added: str = "") -> Grant:
-    """What each list allows, with a rule that is `added` to it."""
+    """Return the grants of each list, with a rule that is `added` to it."""
     rules, more = request.context.rules, (parse(added),) if added else ()
     found = Grant()
     for allow in (rules.allow, *rules.limits):

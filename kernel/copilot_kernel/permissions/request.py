@@ -79,7 +79,7 @@ class PolicyRequest:
 
     @property
     def has_two_ends(self) -> bool:
-        """Of a move: it names at least two files."""
+        """True for a move that names at least two files."""
         return len({posixpath.normpath(path.written) for path in self.paths}) > 1
 
     @cached_property
@@ -93,7 +93,7 @@ class PolicyRequest:
 
     @cached_property
     def verdicts(self) -> tuple[CommandVerdict, ...]:
-        """What the rules that allow say about each line."""
+        """Return the verdicts of the allow rules about each line."""
         allow = [rule.command for rule in self.context.rules.allow if rule.command]
         return tuple(judge_line(line, allow, self.context, self.folder.written) for line in self.lines)
 
@@ -182,7 +182,7 @@ def contradiction(request: PolicyRequest) -> str | None:
 
 
 def is_another(now: ToolCall, allowed: ToolCall, cwd: str) -> bool:
-    """Whether a call has another command, folder or changed file than when it was allowed.
+    """Return True if a call has another command, folder or changed file than when it was allowed.
 
     What was not named then may be named now: agents add details while a call runs.
     """
