@@ -160,7 +160,7 @@ def _objection(
         return f"`{words[0]}` has too many words to check where each of them leads."
     for piece, at in named:
         if why := _protected(piece, words, at, globs, places, folders, shows=shows):
-            return f"`{_short(words[at])}` {why}; only a rule that spells it out allows `{words[0]}` to use it."
+            return f"`{_short(words[at])}` {why}. To allow it, write it out in a rule for `{words[0]}`."
         if not shows and _leads_out(piece, places, folders):
             return f"`{_short(words[at])}` leads out of the project."
     return None

@@ -101,7 +101,7 @@ class Places:
         """Return the known facts about the path `text`, relative to `folder` (default: `cwd`)."""
         path = self.absolute(text, folder)
         real = self.real.get(path)
-        unknown = None if real else f"It is not known where `{text}` leads."
+        unknown = None if real else f"Cannot tell where `{text}` leads."
         return ResolvedPath(text, path, real, unusable(text) or unknown)
 
     def inner(self, path: str) -> tuple[str, ...] | None:

@@ -19,6 +19,7 @@ from .rulebook import Rules
 from .shell import CommandLine, parse_line
 
 CHANGING = frozenset({"edit", "delete", "move"})
+EXTRA_FIELD = "The call has an extra field, `{}`, that may change what runs."
 _READING = frozenset({"read", "search", "think", "fetch"})
 _MAX_OPERANDS = 600
 _NO_RULES = Rules()
@@ -207,7 +208,7 @@ def _with_kind(request: PolicyRequest) -> Iterator[str]:
         (is_known and given.scripts, "The input contains a script that is not declared as a command."),
         (
             given.commands and given.unknown_member and not (kind == "other" and given.tool),
-            f"`{(given.unknown_member or '')[:40]}` stands beside the command and may change what it does.",
+            EXTRA_FIELD.format((given.unknown_member or "")[:40]),
         ),
         (kind in FILE_KINDS | _READING and given.commands, f"The call is of kind {kind}, but it contains a command."),
         (
