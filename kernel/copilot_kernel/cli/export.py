@@ -58,7 +58,7 @@ def _find(settings: Settings, arguments: argparse.Namespace) -> IndexedSession:
 
 
 def _logged(session: IndexedSession, stats: ReadStats) -> tuple[Past, str]:
-    """Return the conversation of Copilot's event log; a session without a log was replayed, or the export has failed."""
+    """Return the conversation of Copilot's event log; without a log, it was replayed, or the export has failed."""
     assert session.log is not None
     past = Past(session.id, "Copilot", "log", session.cwd, session.title, turns(session.log.path, stats))
     return past, f"from {session.log.path}"

@@ -35,7 +35,7 @@ _PATH = "A path is made of attributes, indexes and keys, such as .columns, [0] o
 
 
 def list_variables(names: Mapping[str, Any], hidden: Mapping[str, Any], filter: str) -> list[VariableSummary]:
-    """List variables whose name contains `filter`. `hidden`: what IPython has put there. Calls no code of the user's."""
+    """List variables whose name contains `filter`. `hidden`: what IPython put there. Runs none of the user's code."""
     text = ValueText(redactor(), lambda value: "", items=10, chars=100)
     found = [(name, value) for name, value in _users(names, hidden) if filter in name]
     return [VariableSummary(name, type_name(type(value)), *_brief(name, value, text)) for name, value in found]
