@@ -106,7 +106,7 @@ class Settings:
     allow: tuple[str, ...] = _setting(
         (),
         rule_list,
-        'JSON array of [rules](security.md) for what is allowed without a question: `["Read", "Edit(src/**)"]`',
+        'JSON array of [rules](permissions.md#rules) for what is allowed without a question: `["Read", "Edit(src/**)"]`',
         widens=True,
         kernel_applies=True,
     )
@@ -206,7 +206,7 @@ class Settings:
     sandbox: str = _setting(
         "off",
         one_of("off", "on", "required"),
-        "`on` runs the agent in a [sandbox](security.md#the-sandbox), where Git is read-only, if there can be one, "
+        "`on` runs the agent in a [sandbox](sandbox.md), where Git is read-only, if there can be one, "
         "`required` only in one",
         order=("required", "on", "off"),
     )
@@ -223,7 +223,7 @@ class Settings:
     sandbox_hosts: tuple[str, ...] | None = _setting(
         None,
         host_list,
-        "JSON array of the only hosts that it [reaches](security.md#network) there: "
+        "JSON array of the only hosts that it [reaches](sandbox.md#network) there: "
         '`["api.github.com", "*.example.com:443", "127.0.0.1:11434"]`; default: the network is shared',
         join=common_hosts,
     )
