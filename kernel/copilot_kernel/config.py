@@ -106,7 +106,7 @@ class Settings:
     allow: tuple[str, ...] = _setting(
         (),
         rule_list,
-        'JSON array of [rules](permissions.md#rules) for what is allowed without a question: `["Read", "Edit(src/**)"]`',
+        'JSON array of [rules](permissions.md#rules) for what is allowed unasked: `["Read", "Edit(src/**)"]`',
         widens=True,
         kernel_applies=True,
     )
