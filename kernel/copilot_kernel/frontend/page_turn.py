@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from .page_comm import Page
 
 if TYPE_CHECKING:
-    from ..permissions.question import PermissionAnswer, Question
+    from .permission_question import PermissionQuestion
 
 Blocked = Callable[[], Awaitable[None]]
 """Waits until code blocks the kernel."""
@@ -52,7 +52,7 @@ class PageTurn:
             self._post("standing", words=" · ".join(standing))
 
     def opened(self, key: str, title: str) -> None:
-        """A question stands in the cell, and not in the page by now."""
+        """A question stands in the cell, and the page does not ask it by now."""
         if key in self._in_page:
             return
         if self._agent() != self._reported:
@@ -65,23 +65,17 @@ class PageTurn:
         if self._titles.pop(key, None) is not None:
             self._post_questions()
 
-    async def ask(self, question: Question, root: str) -> PermissionAnswer | None:
-        """The answer to `question` in the page, which asks once buttons in cells do not work. None: there is no page.
-
-        Cancelled, it withdraws the question. `root` is the project's folder.
-        """
+    async def ask(self, question: PermissionQuestion) -> None:
+        """Have the page ask it, too, once buttons in cells do not work. Ends when it is cancelled."""
         if self._page is None or not await self._page.known():
-            return None
+            return
         if self._page.has_widgets:
             if self._blocked is None:
-                return None
+                return
             await self._blocked()
-        key = key_of(question)
-        self._in_page.add(key)
-        self.closed(key)
-        from .page_question import ask_in_page  # which a first status must not wait for
-
-        return await ask_in_page(self._page, key, question, root)
+        self._in_page.add(question.key)
+        self.closed(question.key)
+        await self._page.ask(question)
 
     def _post_working(self) -> None:
         self._reported = self._agent()
@@ -94,8 +88,3 @@ class PageTurn:
     def _post(self, event: str, **more: object) -> None:
         if self._page is not None:
             self._page.post(event, **more)
-
-
-def key_of(question: Question) -> str:
-    """Under which the page knows it."""
-    return str(question.key)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -44,7 +45,7 @@ class Pickers:
         name = menu.command.partition(" ")[0]
         self.close(name)
         try:
-            self._open[name] = OpenPicker(cell, menu, self._in_turn(name, apply))
+            self._open[name] = OpenPicker(cell, menu, partial(self._apply, name, apply))
         except Exception:
             _log.exception("widgets failed; the choices are shown as text")
             cell.display(render_report(menu.static))
@@ -59,22 +60,18 @@ class Pickers:
         for name in [name for name, picker in self._open.items() if picker.is_stale]:
             self.close(name)
 
-    def _in_turn(self, name: str, apply: Apply) -> Apply:
-        """`apply` behind whatever is being done. Returns nothing if the picker was closed meanwhile."""
-
-        async def apply_in_turn(field: int, choice: int) -> str:
-            picker = self._open.get(name)
-            async with self._turn:
-                await self._idle()
+    async def _apply(self, name: str, apply: Apply, field: int, choice: int) -> str:
+        """Apply a choice behind whatever is being done. Returns nothing if the picker was closed meanwhile."""
+        picker = self._open.get(name)
+        async with self._turn:
+            await self._idle()
+            self.close_stale()
+            if picker is None or self._open.get(name) is not picker:
+                return ""
+            try:
+                return await apply(field, choice)
+            finally:
                 self.close_stale()
-                if picker is None or self._open.get(name) is not picker:
-                    return ""
-                try:
-                    return await apply(field, choice)
-                finally:
-                    self.close_stale()
-
-        return apply_in_turn
 
 
 class OpenPicker:

@@ -1,15 +1,21 @@
-"""A permission request answered in a line of text, where there are no buttons."""
+"""Answers in a line of text, where there are no buttons."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
+from ..conversation.form import InputError
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
 from .permission_options import label, remark
 from .plain import clean, unbroken
 
+T = TypeVar("T")
+
+MAX_ATTEMPTS = 10
+"""Lines of input that answer nothing, before the question counts as not answered."""
 _BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
 
 
@@ -34,6 +40,21 @@ def reason_hint(question: Question) -> str:
     if reject is None or question.head:
         return ""
     return f" (“{question.options.index(reject) + 1} because …” tells the agent why)"
+
+
+async def read_line(ask: Callable[[str], Awaitable[str]], prompt: str, read: Callable[[str], T]) -> T:
+    """Return what `read` makes of the first line that it takes; of another, it raises InputError, which is told.
+
+    Raises EOFError at the end of input, which `ask` raises, and after too many lines.
+    """
+    mistake = ""
+    for _ in range(MAX_ATTEMPTS):
+        line = await ask(mistake + prompt)
+        try:
+            return read(line)
+        except InputError as error:
+            mistake = f"{error} " if str(error) else ""
+    raise EOFError("no valid line was typed")
 
 
 def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
