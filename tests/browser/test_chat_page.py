@@ -172,7 +172,7 @@ def test_always_offers_a_rule_that_can_be_changed_and_last_what_the_agent_rememb
 HASTY = """() => {
   window.seen = [];
   new MutationObserver(() => {
-    for (const each of document.querySelectorAll('.question:not([data-answered]) button[data-guarded]')) {
+    for (const each of document.querySelectorAll('.question:not([data-answered]) button.copilot-guarded')) {
       each.click();
       window.seen.push([each.getAttribute('aria-disabled'), getComputedStyle(each).opacity]);
     }
@@ -230,7 +230,7 @@ def test_nothing_invites_to_allow_what_is_alarming(chat: Chat, what: str, is_cal
     chat.send(f"demo: {what}")
     allow = chat.button("Allow once")
     expect(allow).to_be_enabled()
-    assert allow.evaluate("each => each.classList.contains('suggested')") == is_calm
+    assert allow.evaluate("each => each.classList.contains('copilot-suggested')") == is_calm
     expect(chat.button("Always allow ▾")).to_have_count(int(is_calm))
     chat.deny()
 
