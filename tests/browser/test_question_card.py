@@ -33,7 +33,7 @@ HARNESS = """
 from contextlib import nullcontext
 from types import SimpleNamespace
 from IPython.display import display
-from copilot_kernel.frontend.card import Card
+from copilot_kernel.frontend.open_question import Card
 from copilot_kernel.frontend.permission_question import PermissionQuestion
 from pickle import loads
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Location
 from copilot_kernel.conversation.model import Notice
-from copilot_kernel.frontend.card import Card
-from copilot_kernel.frontend.open_question import OpenQuestion
+from copilot_kernel.frontend.open_question import Card, OpenQuestion
 from copilot_kernel.frontend.page_turn import PageTurn
 from copilot_kernel.frontend.permission_question import PermissionQuestion
 from copilot_kernel.frontend.questions import Questions
@@ -71,7 +70,7 @@ class Models(FrontEnd):
 
 
 def guard(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    monkeypatch.setattr("copilot_kernel.frontend.card.GUARD_SECONDS", seconds)
+    monkeypatch.setattr("copilot_kernel.frontend.open_question.GUARD_SECONDS", seconds)
 
 
 class Clock:

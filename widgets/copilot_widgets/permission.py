@@ -79,7 +79,13 @@ class AnswerCard(Interactive):
         self._on_reply, self._on_move = on_reply, on_move
         self._guarded: list[Button] = []
         self._number = HTML("", layout=Layout(margin="0 0 0 auto"))
-        editors = [*filter(None, (self._reason_editor(answers.reason), self._rule_editor(answers.rule)))]
+        editors = []
+        if reason := answers.reason:
+            editors.append(self._editor(reason, 3, lambda text, _: Reply(reason.option, reason=text)))
+        if rule := answers.rule:
+            lines = 1 if len(rule.value) <= _MAX_ONE_LINE else 2
+            editors.append(self._editor(rule, lines, lambda text, keep: Reply(rule.option, rule=text, keep=keep)))
+            self._guard(editors[-1].submit)
         first, last = ([self._choice(each) for each in choices] for choices in (answers.choices, answers.last))
         layout = Layout(flex_flow="row wrap", align_items="center", margin="4px 0 6px 9px")
         openers = (editor.opener for editor in editors)
@@ -103,27 +109,11 @@ class AnswerCard(Interactive):
         for widget in self._guarded:
             widget.disabled = False
 
-    def _reason_editor(self, answer: TextAnswer | None) -> Editor | None:
-        if answer is None:
-            return None
-        option = answer.option
-        return Editor(
-            answer, _field(answer, 3), lambda text, _: self._on_reply(Reply(option, reason=text)), self._toggled
-        )
-
-    def _rule_editor(self, answer: TextAnswer | None) -> Editor | None:
-        if answer is None:
-            return None
-        option = answer.option
-
-        def send(text: str, keep: Keep) -> str:
-            return self._on_reply(Reply(option, rule=text, keep=keep))
-
+    def _editor(self, answer: TextAnswer, lines: int, reply: Callable[[str, Keep], Reply]) -> Editor:
         choices = [_explained(self._choice(each), each.hint) for each in answer.choices]
-        lines = 1 if len(answer.value) <= _MAX_ONE_LINE else 2
-        editor = Editor(answer, _field(answer, lines), send, self._toggled, choices)
-        self._guard(editor.submit)
-        return editor
+        return Editor(
+            answer, _field(answer, lines), lambda text, keep: self._on_reply(reply(text, keep)), self._toggled, choices
+        )
 
     def _choice(self, choice: Choice) -> Button:
         style = "primary" if choice.is_suggested else ""

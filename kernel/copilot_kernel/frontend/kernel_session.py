@@ -46,9 +46,9 @@ class KernelSession(ChatRunner):
     """The chat of one kernel, and its cells.
 
     `before` is what an earlier session of this process left when it ended: this one goes on there. `guard_seconds`:
-    see `card.GUARD_SECONDS`. The agent gets tools for the notebook of `live`, if there is one. `environ` is the
-    environment with which the process was started, and `started_in` the folder, where cells can change them;
-    `own_agent`: see `config.load`.
+    see `Card`. The agent gets tools for the notebook of `live`, if there is one. `environ` is the environment with
+    which the process was started, and `started_in` the folder, where cells can change them; `own_agent`: see
+    `config.load`.
     """
 
     def __init__(

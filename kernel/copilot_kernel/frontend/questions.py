@@ -25,10 +25,9 @@ from ..conversation.model import Notice
 from ..rendering.plain import one_line, visible_text
 from ..rendering.question import NO_BUTTONS
 from . import vs_code
-from .card import Card
 from .cell import Cell
 from .lexers import load
-from .open_question import OpenQuestion
+from .open_question import Card, OpenQuestion
 from .page_turn import PageTurn
 from .permission_question import PermissionQuestion
 from .slots import MAX_QUESTIONS

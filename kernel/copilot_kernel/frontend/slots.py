@@ -17,9 +17,8 @@ from ..acp.messages import ImageBlock
 from ..conversation.model import Attachment, Entry, Message, Notice, ToolCall
 from ..rendering.markup import Bundle
 from ..rendering.status import ASKING
-from .card import Card
 from .lexers import loading
-from .open_question import OpenQuestion
+from .open_question import Card, OpenQuestion
 from .slot_items import MAX_CHARS, Drawn, Item, Piece, Status, Stream, draw, is_drawn, picture
 
 MAX_SLOTS = 34

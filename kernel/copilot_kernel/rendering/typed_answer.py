@@ -19,27 +19,14 @@ MAX_ATTEMPTS = 10
 _BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
 
 
-def option_labels(question: Question) -> list[str]:
-    """What the options are called, with what must be said beside them."""
-    labels = []
-    for name, option in zip(_names(question), question.options, strict=True):
-        words = remark(option)
-        labels.append(f"{name} ({words})" if words else name)
-    return labels
-
-
 def line_prompt(question: Question) -> str:
     """All answers with their numbers on one line, and how to give a reason."""
-    listed = "  ".join(f"{number}) {label}" for number, label in enumerate(option_labels(question), 1))
-    return f"{listed}{reason_hint(question)}: "
-
-
-def reason_hint(question: Question) -> str:
-    """How to reject with a reason; empty if there is no option that rejects once."""
+    numbered = enumerate(zip(_names(question), map(remark, question.options), strict=True), 1)
+    listed = (f"{number}) {name} ({words})" if words else f"{number}) {name}" for number, (name, words) in numbered)
     reject = policy.reject(question.options)
-    if reject is None or question.head:
-        return ""
-    return f" (“{question.options.index(reject) + 1} because …” tells the agent why)"
+    is_asked_why = reject is not None and not question.head
+    hint = f" (“{question.options.index(reject) + 1} because …” tells the agent why)" if is_asked_why else ""
+    return f"{'  '.join(listed)}{hint}: "
 
 
 async def read_line(ask: Callable[[str], Awaitable[str]], prompt: str, read: Callable[[str], T]) -> T:
