@@ -28,14 +28,9 @@ export function drawAnswers({ choices, reason, rule, last }, settle, moved) {
   /** @param {Choice} choice */
   const draw = choice => choiceButton(choice, () => settle({ option: choice.option }));
   const forms = [];
-  if (reason) {
-    const area = document.createElement('textarea');
-    area.rows = 3;
-    forms.push(textAnswer(reason, area, row, moved, text => settle({ option: reason.option, reason: text })));
-  }
+  if (reason) forms.push(textAnswer('reason', reason, row, settle, moved));
   if (rule) {
-    const field = document.createElement('input');
-    const made = textAnswer(rule, field, row, moved, (text, keep) => settle({ option: rule.option, rule: text, keep }));
+    const made = textAnswer('rule', rule, row, settle, moved);
     unlessHeld(made.submit);
     made.form.append(...rule.choices.map(each => explained(draw(each), each.hint)));
     forms.push(made);
@@ -91,12 +86,13 @@ function explained(made, hint) {
 
 /**
  * A form in the place of the answers, and the button that opens it.
- * @param {TextAnswer} answer @param {HTMLInputElement | HTMLTextAreaElement} field @param {HTMLElement} row
- * @param {() => void} moved @param {(text: string, keep: string) => void} send
+ * @param {'reason' | 'rule'} name @param {TextAnswer} answer @param {HTMLElement} row
+ * @param {(reply: Reply) => void} settle @param {() => void} moved
  */
-function textAnswer(answer, field, row, moved, send) {
+function textAnswer(name, answer, row, settle, moved) {
   const form = document.createElement('form');
   const title = element('label', '', answer.field);
+  const field = document.createElement(name === 'reason' ? 'textarea' : 'input');
   const complaint = element('p', 'copilot-answer-complaint');
   const buttons = element('div', 'copilot-answers');
   const submit = button(answer.submit, answer.submit_hint);
@@ -111,9 +107,10 @@ function textAnswer(answer, field, row, moved, send) {
   const opener = button(answer.label, answer.hint, () => show(true));
   opener.classList.add('copilot-quiet');
   submit.classList.add('copilot-suggested');
+  if (field instanceof HTMLTextAreaElement) field.rows = 3;
   field.value = answer.value;
   field.maxLength = MAX;
-  field.spellcheck = !answer.value;
+  field.spellcheck = name === 'reason';
   complaint.setAttribute('role', 'alert');
   title.append(field);
   buttons.append(submit, button('Back', '', () => show(false)));
@@ -123,8 +120,9 @@ function textAnswer(answer, field, row, moved, send) {
   form.onsubmit = event => {
     event.preventDefault();
     const text = field.value.trim();
+    const keep = String(new FormData(form).get('keep') ?? '');
     if (isHeld(submit)) return;
-    if (text) send(text, String(new FormData(form).get('keep') ?? ''));
+    if (text) settle({ option: answer.option, [name]: text, ...(keep && { keep }) });
     else complaint.textContent = `⚠ ${answer.if_empty}`;
   };
   return { form, opener, submit };
