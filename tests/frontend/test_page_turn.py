@@ -76,18 +76,22 @@ async def test_the_turn_is_told_with_the_agent_as_soon_as_it_is_known() -> None:
     scene, names = Scene(), [""]
     scene.turn.begin(lambda: names[0])
     names[0] = "GitHub Copilot"
-    scene.turn.opened("1", "One")
-    scene.turn.closed("1")
-    scene.turn.opened("2", "Two")
+    first = scene.ask()
+    await scene.cell.typed.put("1")
+    await asyncio.wait_for(first, LIMIT)
+    second = scene.ask(question(call(2), key=8))
+    while len(scene.lists()) < 3:
+        await asyncio.sleep(0)
     scene.turn.end(["a", "b"])
+    second.cancel()
     seconds = scene.page.posted[-1].pop("seconds")
     assert 0 <= seconds < 5
     assert scene.page.posted == [
         {"event": "turn", "state": "working", "agent": ""},
         {"event": "turn", "state": "working", "agent": "GitHub Copilot"},
-        {"event": "questions", "waiting": [{"key": "1", "cell": "c1", "title": "One"}]},
+        {"event": "questions", "waiting": [{"key": "7", "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]},
         {"event": "questions", "waiting": []},
-        {"event": "questions", "waiting": [{"key": "2", "cell": "c1", "title": "Two"}]},
+        {"event": "questions", "waiting": [{"key": "8", "cell": "c1", "title": "Use this tool? Step 2"}]},
         {"event": "questions", "waiting": []},
         {"event": "turn", "state": "idle", "agent": "GitHub Copilot", "cells": ["a", "b"]},
     ]

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..conversation.model import Notice
+from ..rendering.plain import one_line, visible_text
 from .cell import Bundle, Cell
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ CALM_SECONDS = 1.5
 below an output that never stops."""
 
 NOBODY = "no one can answer here"
+MAX_TITLE_CHARS = 200
 
 AskLine = Callable[[str], Awaitable[str]]
 """Asks for a line of input with a prompt. Raises EOFError at the end of input."""
@@ -62,11 +64,6 @@ class Card:
             self._calm_until = now + self._guard_seconds + self._calm
             self._calm *= 2
             self.guard()
-
-    def number(self, number: int, count: int) -> None:
-        """Show which of several open questions this is."""
-        with self._cell.owning():
-            self.widget.number(number, count)
 
     async def is_drawn(self, seconds: float) -> bool:
         """Whether a client draws it within that time."""
@@ -115,6 +112,11 @@ class OpenQuestion(ABC, Generic[T]):
         self.bundle: Bundle = {}
         self.buttons: Bundle | None = None
         self.card: Card | None = None
+
+    @property
+    def short_title(self) -> str:
+        """The title as the page lists it."""
+        return visible_text(one_line(self.title)[:MAX_TITLE_CHARS])
 
     def settle(self, answer: T) -> None:
         """Give the answer, unless there is one or the question was withdrawn. May be called on any thread."""

@@ -22,14 +22,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 
 from ..conversation.model import Notice
-from ..rendering.plain import one_line, visible_text
 from ..rendering.question import NO_BUTTONS
 from . import vs_code
 from .cell import Cell
 from .lexers import load
 from .open_question import Card, OpenQuestion
 from .page_turn import PageTurn
-from .permission_question import PermissionQuestion
 from .slots import MAX_QUESTIONS
 
 if TYPE_CHECKING:
@@ -47,7 +45,6 @@ ACTIVITY_SECONDS = 60.0
 UNSEEN = "no open page showed this question"
 WITHDRAWN = "withdrawn"
 NOT_ANSWERED = "no answer was given"
-_MAX_TITLE_CHARS = 200
 
 _log = logging.getLogger(__name__)
 
@@ -93,7 +90,6 @@ class Questions:
                 answer = await self._answer(question)
                 return answer
             finally:
-                self._page.closed(question.key)
                 self._remove(question.card)
                 if close is not None and (line := question.closing_line(answer)) is not None:
                     close(line)
@@ -130,10 +126,8 @@ class Questions:
         """The first answer; the other ways to answer end with it."""
         async with anyio.create_task_group() as ways:
             ways.start_soon(self._keep_active)
-            for way in (self._report, self._ask_line, self._watch_views):
+            for way in (self._ask_line, self._watch_views, self._page.follow):
                 ways.start_soon(way, question)
-            if isinstance(question, PermissionQuestion):
-                ways.start_soon(self._page.ask, question)
             answer = await asyncio.wrap_future(question.answer)
             ways.cancel_scope.cancel()
         return answer
@@ -144,10 +138,6 @@ class Questions:
         while self._loop.time() + ACTIVITY_SECONDS < end:
             await asyncio.sleep(ACTIVITY_SECONDS)
             self._cell.busy()
-
-    async def _report(self, question: OpenQuestion[Any]) -> None:
-        await question.shown.wait()
-        self._page.opened(question.key, _short_title(question))
 
     async def _ask_line(self, question: OpenQuestion[Any]) -> None:
         """Ask for lines of input, unless the buttons work. At the end of input, the buttons can still answer."""
@@ -160,15 +150,14 @@ class Questions:
         elif card is not None and cell.widgets_seen:
             return
         try:
-            answer = await question.read_lines(lambda prompt: self._input(question, prompt))
+            answer = await question.read_lines(
+                lambda prompt: cell.input(vs_code.boxed(cell.cell_id, question.title) + prompt)
+            )
         except EOFError:
             if is_vs_code or card is None:
                 question.settle(question.unanswered(NOT_ANSWERED))
         else:
             question.settle(answer)
-
-    async def _input(self, question: OpenQuestion[Any], prompt: str) -> str:
-        return await self._cell.input(vs_code.boxed(self._cell.cell_id, question.title) + prompt)
 
     async def _watch_views(self, question: OpenQuestion[Any]) -> None:
         """Cancel it when a client has connected since the cell began and none shows it any more.
@@ -181,7 +170,7 @@ class Questions:
             if await card.is_drawn(GRACE_SECONDS) or await asyncio.to_thread(_is_saved, card):
                 continue
             if cell.clients.others(cell.session) == known:
-                self.unseen.append(_short_title(question))
+                self.unseen.append(question.short_title)
                 question.settle(question.unanswered(UNSEEN))
                 return
 
@@ -197,12 +186,9 @@ class Questions:
             card.guard()
 
     def _number_all(self) -> None:
-        for number, card in enumerate(self._cards, 1):
-            card.number(number, len(self._cards))
-
-
-def _short_title(question: OpenQuestion[Any]) -> str:
-    return visible_text(one_line(question.title)[:_MAX_TITLE_CHARS])
+        with self._cell.owning():
+            for number, card in enumerate(self._cards, 1):
+                card.widget.number(number, len(self._cards))
 
 
 def _is_saved(card: Card) -> bool:
