@@ -66,7 +66,7 @@ class Card:
             self.guard()
 
     async def is_drawn(self, seconds: float) -> bool:
-        """Whether a client draws it within that time."""
+        """Return whether a client draws it within that time."""
         drawn = asyncio.Event()
         with self._cell.owning():
             self.widget.probe(lambda: self._loop.call_soon_threadsafe(drawn.set))
@@ -143,12 +143,12 @@ class OpenQuestion(ABC, Generic[T]):
 
     @abstractmethod
     def unattended(self) -> T:
-        """The answer where nobody can be asked."""
+        """Return the answer where nobody can be asked."""
 
     @abstractmethod
     def unanswered(self, reason: str) -> T:
-        """The answer if nobody gave one, for this reason."""
+        """Return the answer if nobody gave one, for this reason."""
 
     @abstractmethod
-    def closing_line(self, answer: T) -> Notice | None:
-        """The line that says what was answered."""
+    def closing_line(self, answer: T) -> Notice:
+        """Return the line that says what was answered."""

@@ -95,7 +95,7 @@ class ElicitationQuestion(ActionQuestion):
         return FormWidget(inputs, self._submit, lambda: self.settle(ElicitationAnswer("decline")))
 
     def _submit(self, entered: Sequence[Entered]) -> list[str]:
-        """What is wrong with each field; the question stays open if anything is."""
+        """Return what is wrong with each field; the question stays open if anything is."""
         names = [field.name for field in self._request.fields]
         values, mistakes = fill(self._request.fields, dict(zip(names, entered, strict=True)))
         if not mistakes:

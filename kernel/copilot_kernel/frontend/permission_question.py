@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from copilot_widgets.answers import Answers, Place, Reply
 from msgspec import to_builtins
 
-from ..conversation.form import InputError
 from ..conversation.model import Notice
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
@@ -52,7 +51,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
 
     @property
     def for_page(self) -> dict[str, Any]:
-        """What the page needs to ask it."""
+        """Data with which the page asks it."""
         return {"title": self.title, "html": self.html, "answers": to_builtins(self.answers)}
 
     @property
@@ -69,9 +68,9 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         return AnswerCard(self.answers, self.reply, on_move)
 
     def reply(self, reply: Reply) -> str:
-        """Answer it, with a reason for a rejection, or else a rule; what is wrong with the rule, if anything is.
+        """Answer it, with a reason for a rejection, or else a rule.
 
-        Then the question stays open.
+        Return what is wrong with the rule, if anything is; then the question stays open.
         """
         answer = PermissionAnswer(self.question.options[reply.option], "you")
         if answer.rejects:
@@ -84,12 +83,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         return ""
 
     async def read_lines(self, ask: AskLine) -> PermissionAnswer:
-        return await read_line(ask, line_prompt(self.question), self._read)
-
-    def _read(self, line: str) -> PermissionAnswer:
-        if (answer := typed_answer(line, self.question)) is None:
-            raise InputError
-        return answer
+        return await read_line(ask, line_prompt(self.question), partial(typed_answer, self.question))
 
     def unattended(self) -> PermissionAnswer:
         """Reject it, with the narrowest settings that would allow it.

@@ -75,7 +75,7 @@ class Questions:
         """What was asked in questions that were cancelled because no client showed them."""
 
     async def ask(self, question: OpenQuestion[T]) -> T:
-        """The one answer to `question`. Cancelling this withdraws it."""
+        """Ask `question`; return its one answer. Cancelling this withdraws it."""
         close: Callable[[Notice], None] | None = self._output.put if question.always_leaves_line else None
         answer = question.unanswered(WITHDRAWN)
         async with self._seats:
@@ -91,11 +91,11 @@ class Questions:
                 return answer
             finally:
                 self._remove(question.card)
-                if close is not None and (line := question.closing_line(answer)) is not None:
-                    close(line)
+                if close is not None:
+                    close(question.closing_line(answer))
 
     def _show(self, question: OpenQuestion[T]) -> Callable[[Notice], None]:
-        """Show it, with buttons where there can be some; what closes it."""
+        """Show it, with buttons where there can be some; return what closes it."""
         cell = self._cell
         question.bundle = question.printed if cell.cell_id is None else question.static
         if cell.widgets and not (vs_code.is_cell(cell.cell_id) and cell.clients.undrawn):
@@ -108,7 +108,7 @@ class Questions:
         return close
 
     def _add_buttons(self, question: OpenQuestion[T]) -> None:
-        """Nothing where ipywidgets does not work. In VS Code they stand in one box with what is asked."""
+        """Make its buttons, if ipywidgets works. In VS Code they stand in one box with what is asked."""
         try:
             with self._cell.owning():
                 widget = question.make_widgets(lambda: self._loop.call_soon_threadsafe(self._guard_all))
@@ -123,7 +123,7 @@ class Questions:
             question.card = Card(self._cell, widget, self._guard_seconds)
 
     async def _answer(self, question: OpenQuestion[T]) -> T:
-        """The first answer; the other ways to answer end with it."""
+        """Return the first answer; the other ways to answer end with it."""
         async with anyio.create_task_group() as ways:
             ways.start_soon(self._keep_active)
             for way in (self._ask_line, self._watch_views, self._page.follow):
@@ -192,7 +192,7 @@ class Questions:
 
 
 def _is_saved(card: Card) -> bool:
-    """Whether the notebook on disk shows it. Unknown where the notebook is on another machine."""
+    """Return whether the notebook on disk shows it. Unknown where the notebook is on another machine."""
     from copilot_widgets.base import WIDGET_VIEW
 
     from .. import config

@@ -44,8 +44,8 @@ async def read_line(ask: Callable[[str], Awaitable[str]], prompt: str, read: Cal
     raise EOFError("no valid line was typed")
 
 
-def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
-    """The answer in `line`: a number or name, for a rejection also `because` and a reason. None if it is neither."""
+def typed_answer(question: Question, line: str) -> PermissionAnswer:
+    """The answer in `line`: a number or name, for a rejection also `because` and a reason. Raises InputError."""
     names, options = _names(question), question.options
     if (index := find_index(line, names)) is not None:
         return PermissionAnswer(options[index], "you")
@@ -54,7 +54,7 @@ def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
             answer = PermissionAnswer(options[index], "you", feedback=unbroken(clean(line[found.end() :])))
             if answer.rejects:
                 return answer
-    return None
+    raise InputError
 
 
 def _names(question: Question) -> list[str]:
