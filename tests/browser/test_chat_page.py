@@ -198,7 +198,7 @@ def test_hasty_clicks_allow_nothing_and_buttons_look_so(chat: Chat, server: Serv
     chat.send("demo: together create h1.txt x ;; create h2.txt x")
     expect(chat.button("Allow once")).to_have_count(2)
     assert {tuple(each) for each in chat.page.evaluate("() => window.seen")} == {("true", "0.5")}
-    expect(chat.log.locator(".number")).to_have_text(["1 of 2", "2 of 2"])
+    expect(chat.log.locator(".copilot-answer-number")).to_have_text(["1 of 2", "2 of 2"])
     first, second = (chat.button("Allow once").nth(number) for number in (0, 1))
     expect(first).to_be_enabled()
     expect(second).to_be_enabled()
@@ -207,7 +207,7 @@ def test_hasty_clicks_allow_nothing_and_buttons_look_so(chat: Chat, server: Serv
     chat.page.evaluate(HURRIED, [place["x"] + 5, place["y"] + 5])
     chat.expect("allowed by you")
     expect(chat.log.locator(".question")).to_have_count(1)
-    expect(chat.log.locator(".number")).to_have_text("")
+    expect(chat.log.locator(".copilot-answer-number")).to_have_text("")
     assert (server.work / "h1.txt").exists() != (server.work / "h2.txt").exists()
     chat.button("Deny").click()
     chat.expect("denied by you")

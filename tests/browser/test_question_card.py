@@ -39,7 +39,7 @@ from pickle import loads
 
 def show(question, root="/project"):
     asked = PermissionQuestion(question, root)
-    card = Card(SimpleNamespace(owning=nullcontext), asked.make_widgets(lambda: None))
+    card = Card(SimpleNamespace(owning=nullcontext), asked.make_widgets(lambda: card.guard()))
     asked.answer.add_done_callback(lambda done: print("ANSWERED", done.result()))
     display(asked.static, raw=True)
     display(card.widget.bundle() | {"text/plain": ""}, raw=True)

@@ -2,6 +2,7 @@
 // Questions that the page itself shows, because the kernel is blocked and widgets do not work then.
 
 import { Guard, complain, drawAnswers, numberCards } from './answers.js';
+import { visible } from './text.js';
 
 /**
  * @typedef {import('./connection.js').Connection} Connection
@@ -25,7 +26,7 @@ export class AskCards {
   /** What was entered does not count. @param {Ask} ask @param {string} words */
   complain(ask, words) {
     const card = this.#cards.get(ask);
-    if (card) complain(card, words);
+    if (card) complain(card, visible(words));
     this.#guard.holdAll();
   }
 
@@ -34,7 +35,7 @@ export class AskCards {
     const { content, node } = connection.panel;
     const card = made('section', 'copilot-ask');
     card.setAttribute('role', 'group');
-    card.setAttribute('aria-label', ask.title);
+    card.setAttribute('aria-label', visible(ask.title));
     const body = content.rendermime.createRenderer('text/html');
     void body.renderModel(content.rendermime.createModel({ data: { 'text/html': ask.html }, trusted: false }));
     const answers = drawAnswers(ask.answers, reply => connection.answer(ask.key, reply), () => this.#guard.holdAll());
