@@ -30,6 +30,7 @@ EDIT = ToolCall(
     1, 1, "x", "Edit", kind="edit", content=(Diff("a.py", "one\ntwo\nthree\n" * 3, "one\nTWO\nthree\n" * 3),)
 )
 HARNESS = """
+from asyncio import wrap_future
 from contextlib import nullcontext
 from types import SimpleNamespace
 from IPython.display import display
@@ -40,7 +41,7 @@ from pickle import loads
 def show(question, root="/project"):
     asked = PermissionQuestion(question, root)
     card = Card(SimpleNamespace(owning=nullcontext), asked.make_widgets(lambda: card.guard()))
-    asked.answer.add_done_callback(lambda done: print("ANSWERED", done.result()))
+    wrap_future(asked.answer).add_done_callback(lambda done: print("ANSWERED", done.result()))
     display(asked.static, raw=True)
     display(card.widget.bundle() | {"text/plain": ""}, raw=True)
     card.guard()
