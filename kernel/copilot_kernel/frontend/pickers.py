@@ -14,14 +14,14 @@ from uuid import uuid4
 from ..errors import CopilotError
 from ..rendering.markup import CHOICES, Bundle
 from ..rendering.plain import visible_line
-from ..rendering.report import Report, render_done, render_report
+from ..rendering.report import render_done, render_report
 from .cell import Cell
 from .command_output import UNCHANGED, Apply, Menu
+from .first_status import BLANK
 
 if TYPE_CHECKING:
     from copilot_widgets.picker import Picker
 
-AGAIN = "Run %{} again to choose."
 WAITING = "Waiting for the agent…"
 FAILED = "This could not be set."
 
@@ -101,11 +101,11 @@ class OpenPicker:
         return self._menu.subject() is not self._subject
 
     def close(self) -> None:
-        """Leave a line in the place of the picker."""
+        """Leave nothing in the place of the picker."""
         widget, self._widget = self._widget, None
         if widget is None:
             return
-        self._cell.update(render_report(Report(note=AGAIN.format(self._menu.command))), display_id=self._picker_id)
+        self._cell.update(BLANK, display_id=self._picker_id)
         with self._cell.owning():
             widget.close()
 
