@@ -11,13 +11,20 @@ import html
 import re
 from collections.abc import Iterable
 from posixpath import normpath
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from .plain import is_visible, prose, visible, visible_line
 
 Bundle = dict[str, Any]
 """MIME type to data; there is always `text/plain`."""
+
+
+class Shown(NamedTuple):
+    """A part of a view in HTML and as text; empty where nothing is shown."""
+
+    html: str = ""
+    text: str = ""
 
 
 def text_colour(hue: str) -> str:
