@@ -218,8 +218,8 @@ def _also(changes: TurnChanges) -> Shown:
     if not is_fold:
         return Shown(row(head), text.rstrip())
     review = _review(changes.also, changes.cwd, MAX_ALSO_LINES, ("(not shown)", TOO_LONG))
-    left = row(muted(f"and {changes.more} more")) if changes.more else ""
-    return Shown(fold(f"{head} {_REVIEW}", lines((*review, left))), text.rstrip())
+    unknown = row(muted(f"and {changes.more} more")) if changes.more else ""
+    return Shown(fold(f"{head} {_REVIEW}", lines((*review, unknown))), text.rstrip())
 
 
 def _named(files: Sequence[tuple[FileChange, str]], cwd: str) -> tuple[bool, list[str]]:

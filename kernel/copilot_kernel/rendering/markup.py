@@ -70,6 +70,7 @@ PRE = (
 CODE = f"background-color:{TINT};padding:1px 4px;border-radius:3px;{FONT}"
 UNDERLINED = "text-decoration:underline"
 """For links: nbconvert and JupyterLab tell them from other text by their colour alone."""
+_CODE = re.compile(r"`([^`\n]+)`")
 _EMPTY_LINE = re.compile(r"\n(?=[ \t]*\n)")
 INDENT = ";margin-left:20px"
 CARD = "margin:2px 0;padding:1px 0 1px 10px;border-left:3px solid;border-left-color:"
@@ -93,6 +94,12 @@ def muted(text: object, title: object = "") -> str:
 def code(text: object) -> str:
     """Exposed `text` as inline code."""
     return f'<code style="{CODE}">{exposed(text)}</code>'
+
+
+def with_code(text: str, style: str) -> str:
+    """Exposed `text` in our own `style`, with what stands between backticks as code; empty for empty text."""
+    parts = enumerate(_CODE.split(text))
+    return "".join(code(part) if index % 2 else named(part, style) for index, part in parts if part)
 
 
 def pre(body: str, style: str = "", name: str = "", kind: str = "") -> str:

@@ -283,14 +283,13 @@ def _verb(change: Change) -> str:
 
 
 def _html(part: Part, view: QuestionView) -> str:
+    if part.change:
+        path, is_named = part.places[0].path, view.file or view.subject.is_of_notebook
+        return ("" if is_named else named_change(part.change, path, view.root)) + change_html(part.change, path)
     match part.kind:
         case "code":
             is_one_of_several = part.language == "bash" and len(view.subject.commands) > 1
             return row(muted(part.name)) * is_one_of_several + _box(part.text, part.language)
-        case "change":
-            (place,), change = part.places, part.change
-            is_named = view.file or view.subject.is_of_notebook
-            return ("" if is_named else named_change(change, place.path, view.root)) + change_html(change, place.path)
         case "warning":
             return f'<div style="color:{RED if part.in_text else AMBER};margin:4px 0">⚠ {exposed(part.text)}</div>'
         case "note":
