@@ -7,7 +7,7 @@ rest is folded. What is long says how much more there is. `typed_answer` has how
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ..permissions import inputs
 from ..permissions.question import Question
@@ -58,6 +58,8 @@ _VERBS = {"new file": "Create", "deleted": "Delete"}
 _FOLDED_REST = ("Also called", "The agent says", "Terminal output", "Input")
 """Of what stands beside a command or a change."""
 _MARK = span("?", f"color:{AMBER};font-weight:bold")
+_IN_GIT = {True: "Git tracks it.", False: "Not in Git.", None: ""}
+"""Of a file that goes."""
 _BOX = "overflow-wrap:anywhere;word-break:normal;font-size:14px;line-height:1.5"
 _MAX_LINES, _MAX_CHARS = 12, 2_000
 """Of a command or code; the rest is folded."""
@@ -69,26 +71,15 @@ _VALUE = "flex:1 1 260px;min-width:0;overflow-wrap:anywhere"
 
 
 class Part(NamedTuple):
-    """Something that a question shows: a text, places or a change under its `name`, in HTML in view or under *Details*.
+    """Something that a question shows, as HTML in view or under *Details*, and as text under its name.
 
-    Code stands in a box, coloured as its `language`. What the reader of the text knows already is not `in_text`.
+    There is no text of what the reader of the text knows already.
     """
 
-    kind: Literal["code", "change", "fact", "warning", "note"]
     name: str
-    text: str = ""
-    places: tuple[LocatedPath, ...] = ()
-    change: Change | None = None
-    language: str = ""
+    text: str
+    html: str
     in_view: bool = True
-    in_text: bool = True
-
-    @property
-    def body(self) -> str:
-        """The part as text, without its name."""
-        if self.change:
-            return unified(self.change, self.places[0].path)
-        return self.text or "\n".join(place.text for place in self.places)
 
 
 class QuestionView:
@@ -128,9 +119,23 @@ class QuestionView:
     @property
     def parts(self) -> Iterator[Part]:
         """Everything but the head, in the order in which it is read."""
-        asked, warnings = (*self._code(), *self._changes()), self._warnings()
-        reach = Part("note", "Reach", self.question.sandbox)
-        return filter(lambda part: part.text or part.places, (*asked, *self._facts(), *warnings, reach, *self._why()))
+        yield from (*self._asked(), *self._facts())
+        for colour, line in self.warnings:
+            html = f'<div style="color:{colour};margin:4px 0">⚠ {exposed(line)}</div>'
+            yield Part("Warning", line if colour == RED else "", html)
+        yield Part("Reach", self.question.sandbox, muted(self.question.sandbox))
+        yield from self._reasons()
+
+    @property
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """What is out of the ordinary: colour and words. All but the red stands in the text beside what it is about."""
+        about, question = self.subject, self.question
+        if hidden := hidden_warning(about.texts):
+            yield RED, hidden
+        places = (*(place for place, _ in about.changes), *(about.paths if about.is_evident else ()))
+        marked = (f"{place.remark.capitalize()}: {place.path}" for place in dict.fromkeys(places) if place.remark)
+        more = (*marked, *remarks_on(about.commands), "" if question.is_routine else question.why)
+        yield from ((AMBER, line) for line in more if line)
 
     @property
     def about(self) -> str:
@@ -148,57 +153,53 @@ class QuestionView:
         """As it is called in the project."""
         return place.path.removeprefix(f"{self.root.rstrip('/')}/" if self.root and not place.remark else "")
 
-    def _code(self) -> Iterator[Part]:
+    def _asked(self) -> Iterator[Part]:
+        """What runs, goes or changes."""
         about, count = self.subject, len(self.subject.commands)
         for number, command in enumerate(about.commands, 1):
             size = f", {_line_count(command)} lines" if _line_count(command) > 1 else ""
-            yield Part("code", f"Command{f' {number} of {count}' * (count > 1)}{size}", command, language="bash")
-        yield from (Part("code", "Code", code, language="python") for code in about.code)
-        yield Part("code", "Content", about.deleted)
-
-    def _changes(self) -> Iterator[Part]:
-        if self.call.deletes and (is_tracked := self.call.deletes[1]) is not None:
-            yield Part("note", "Git", "Git tracks it." if is_tracked else "Not in Git.", in_text=False)
-        for place, change in self.subject.changes:
-            yield Part("change", f"Change to {place.text}", places=(place,), change=change)
-
-    def _warnings(self) -> Iterator[Part]:
-        """What is out of the ordinary; the text says all but what is hidden with what it is about."""
-        about, question = self.subject, self.question
-        places = (*(place for place, _ in about.changes), *(about.paths if about.is_evident else ()))
-        marked = (f"{place.remark.capitalize()}: {place.path}" for place in dict.fromkeys(places) if place.remark)
-        yield Part("warning", "Warning", hidden_warning(about.texts))
-        for line in (*marked, *remarks_on(about.commands), "" if question.is_routine else question.why):
-            yield Part("warning", "", line, in_text=False)
+            name = f"Command{f' {number} of {count}' * (count > 1)}{size}"
+            yield Part(name, command, row(muted(name)) * (count > 1) + _box(command, "bash"))
+        yield from (Part("Code", code, _box(code, "python")) for code in about.code)
+        if self.call.deletes:
+            text, is_tracked = self.call.deletes
+            yield Part("Content", text, _box(text, "") + muted(_IN_GIT[is_tracked]) if text else "")
+        is_named = self.file or about.is_of_notebook
+        for place, change in about.changes:
+            head = "" if is_named else named_change(change, place.path, self.root)
+            html = head + change_html(change, place.path)
+            yield Part(f"Change to {place.text}", unified(change, place.path), html)
 
     def _facts(self) -> Iterator[Part]:
         about, is_evident = self.subject, self.subject.is_evident
-        folder, paths = about.folder, about.paths
         if is_evident and about.title not in about.commands and not self.question.head:
-            yield Part("fact", "The agent's title", about.title, in_view=False, in_text=False)
+            yield _fact("The agent's title", LocatedPath(about.title), in_view=False)._replace(text="")
         if self.file:
-            yield Part("fact", "File", places=(self.file[0],), in_view=False, in_text=False)
-        if folder:
-            yield Part("fact", "Folder", places=(folder,), in_view=folder.remark != "")
-        yield Part("fact", "Path" if len(paths) == 1 else "Paths", places=paths, in_view=not is_evident)
+            yield _fact("File", self.file[0], font=FONT, in_view=False)._replace(text="")
+        if about.folder:
+            yield _fact("Folder", about.folder, font=FONT, in_view=about.folder.remark != "")
+        if about.paths:
+            yield _fact(f"Path{'s' * (len(about.paths) > 1)}", *about.paths, font=FONT, in_view=not is_evident)
         for name, text in about.rest:
-            yield Part("fact", name, text, in_view=not (is_evident and name in _FOLDED_REST))
+            yield _text_fact(name, text, in_view=not (is_evident and name in _FOLDED_REST))
 
-    def _why(self) -> Iterator[Part]:
+    def _reasons(self) -> Iterator[Part]:
         """Why the user is asked, what would allow it, and what the agent makes of an answer that it remembers."""
         question, options = self.question, self.question.options
-        rules = tuple(map(LocatedPath, question.rules))
-        words = (
-            f"{WHY if is_for_a_reason(each, options) else label(question, each)}: {called}"
-            for each in options
-            if (called := agents_words(question, each))
-        )
-        yield Part("fact", "Why you are asked", question.why, in_view=False)
-        yield Part("fact", f"Rule{'s' * (len(rules) > 1)} that would allow this", places=rules, in_view=False)
+        rules = list(map(LocatedPath, question.rules))
+        if question.why:
+            yield _text_fact("Why you are asked", question.why)
+        if rules:
+            yield _fact(f"Rule{'s' * (len(rules) > 1)} that would allow this", *rules, font=FONT, in_view=False)
         for option in options:
             if option.kind in STANDING:
-                yield Part("fact", label(question, option), remembered(question, option), in_view=False)
-        yield Part("fact", AGENTS_WORDS, "\n".join(words), in_view=False)
+                yield _text_fact(label(question, option), remembered(question, option))
+        if named := [
+            f"{WHY if is_for_a_reason(option, options) else label(question, option)}: {words}"
+            for option in options
+            if (words := agents_words(question, option))
+        ]:
+            yield _fact(AGENTS_WORDS, *map(LocatedPath, named), in_view=False)
 
 
 def render_question(question: Question, root: str = "") -> Bundle:
@@ -216,13 +217,13 @@ def render_confirmation(title: str) -> Bundle:
 def question_html(question: Question, root: str = "") -> str:
     """Everything; nothing is cut."""
     view = QuestionView(question, root)
-    (head, title), parts = view.head, tuple(view.parts)
+    (head, title), parts = view.head, list(view.parts)
     amounts, shown = "", exposed(head)
     if view.file:
         place, change = view.file
         amounts, shown = remarks(change, is_named=True), f"{_verb(change)} {file_link(place.path, root)}?"
     bold = f'<span style="font-weight:bold">{shown}</span>'
-    in_view, folded = (lines(_html(part, view) for part in parts if part.in_view == each) for each in (True, False))
+    in_view, folded = (lines(part.html for part in parts if part.in_view == each) for each in (True, False))
     details = fold(muted("Details"), folded) if folded else ""
     return card(lines((row(_MARK, bold, exposed(title), amounts), in_view, details)), AMBER, ASKED)
 
@@ -234,8 +235,8 @@ def question_text(question: Question, root: str = "") -> str:
     is_said = question.head or about.is_titled_by_tool or about.title in (*about.commands, head.removesuffix("?"))
     shown = [visible_text(head if is_said else f"{head} {about.title}")]
     for part in view.parts:
-        if part.in_text:
-            body = visible_text(part.body).rstrip("\n").replace("\n", "\n  ")
+        if part.text:
+            body = visible_text(part.text).rstrip("\n").replace("\n", "\n  ")
             shown.append(f"{visible_text(part.name)}:\n  {body}")
     return lines(shown)
 
@@ -255,11 +256,10 @@ def allowed_by(question: Question, root: str = "") -> str:
 
 def folded_amount(question: Question) -> str:
     """How much an answer is about if a part of it is folded, such as `all 41 changed lines`; else empty."""
-    parts = tuple(QuestionView(question).parts)
-    changes = [part.change for part in parts if part.change]
-    if any(map(folded_lines, changes)):
-        return f"all {sum(change.count('+') + change.count('-') for change in changes)} changed lines"
-    texts = [part.text for part in parts if part.kind == "code"]
+    about = subject(question, "")
+    if any(folded_lines(change) for _, change in about.changes):
+        return f"all {sum(change.count('+') + change.count('-') for _, change in about.changes)} changed lines"
+    texts = (*about.commands, *about.code, *filter(None, [about.deleted]))
     if not any(_split(text)[1] for text in texts):
         return ""
     count = sum(map(_line_count, texts))
@@ -268,40 +268,34 @@ def folded_amount(question: Question) -> str:
 
 def languages_in(question: Question) -> set[str]:
     """What its changes, commands and code are written in: to draw them needs lexers."""
-    return languages_of(question.call) | {part.language for part in QuestionView(question).parts if part.language}
+    about = subject(question, "")
+    return {*languages_of(question.call), *(["bash"] if about.commands else []), *(["python"] if about.code else [])}
 
 
 def is_alarming(question: Question, root: str = "") -> bool:
     """Something about it is out of the ordinary, as its warnings say: nothing may suggest to allow it, or its like."""
-    parts = tuple(QuestionView(question, root).parts)
-    marked = (place.remark not in ("", SUBFOLDER) for part in parts for place in part.places)
-    return any(marked) or any(part.kind == "warning" for part in parts)
+    view = QuestionView(question, root)
+    places = (*view.subject.paths, *filter(None, [view.subject.folder]))
+    return any(place.remark not in ("", SUBFOLDER) for place in places) or any(view.warnings)
 
 
 def _verb(change: Change) -> str:
     return _VERBS.get(change.what, "Change")
 
 
-def _html(part: Part, view: QuestionView) -> str:
-    if part.change:
-        path, is_named = part.places[0].path, view.file or view.subject.is_of_notebook
-        return ("" if is_named else named_change(part.change, path, view.root)) + change_html(part.change, path)
-    match part.kind:
-        case "code":
-            is_one_of_several = part.language == "bash" and len(view.subject.commands) > 1
-            return row(muted(part.name)) * is_one_of_several + _box(part.text, part.language)
-        case "warning":
-            return f'<div style="color:{RED if part.in_text else AMBER};margin:4px 0">⚠ {exposed(part.text)}</div>'
-        case "note":
-            return row(muted(part.text))
-    if len(part.text) > _MAX_INLINE_CHARS or part.text.count("\n") >= _MAX_INLINE_LINES:
-        return row(muted(part.name)) + _box(part.text)
-    font = f' style="{FONT}"' if part.places else ""
-    values = part.places or map(LocatedPath, part.text.split("\n"))
-    shown = "".join(f"<div><span{font}>{exposed(each.path)}</span>{_remark_html(each)}</div>" for each in values)
-    return (
-        f'<div style="{_FACT}"><div style="{_NAME}">{exposed(part.name)}</div><div style="{_VALUE}">{shown}</div></div>'
-    )
+def _fact(name: str, *values: LocatedPath, font: str = "", in_view: bool = True) -> Part:
+    """Short lines beside a name."""
+    style = f' style="{font}"' if font else ""
+    shown = "".join(f"<div><span{style}>{exposed(each.path)}</span>{_remark_html(each)}</div>" for each in values)
+    html = f'<div style="{_NAME}">{exposed(name)}</div><div style="{_VALUE}">{shown}</div>'
+    return Part(name, "\n".join(each.text for each in values), f'<div style="{_FACT}">{html}</div>', in_view)
+
+
+def _text_fact(name: str, text: str, *, in_view: bool = False) -> Part:
+    """A few short lines stand beside the name, anything else in a box below it."""
+    if len(text) <= _MAX_INLINE_CHARS and text.count("\n") < _MAX_INLINE_LINES:
+        return _fact(name, *map(LocatedPath, text.split("\n")), in_view=in_view)
+    return Part(name, text, row(muted(name)) + _box(text), in_view)
 
 
 def _box(text: str, language: str | None = None) -> str:
