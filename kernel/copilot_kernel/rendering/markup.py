@@ -96,7 +96,7 @@ def code(text: object) -> str:
     return f'<code style="{CODE}">{exposed(text)}</code>'
 
 
-def with_code(text: str, style: str) -> str:
+def with_code(text: str, style: str = "") -> str:
     """Exposed `text` in our own `style`, with what stands between backticks as code; empty for empty text."""
     parts = enumerate(_CODE.split(text))
     return "".join(code(part) if index % 2 else named(part, style) for index, part in parts if part)
@@ -142,7 +142,8 @@ def exposed(text: object, *, gaps: bool = True) -> str:
 
 def named(text: object, style: str, title: object = "") -> str:
     """An untrusted name, path or title in our own `style`: exposed `text`; empty for empty text."""
-    return f'<span style="{style}"{_title(title)}>{exposed(text)}</span>' if text else ""
+    styled = f' style="{style}"' if style else ""
+    return f"<span{styled}{_title(title)}>{exposed(text)}</span>" if text else ""
 
 
 def file_link(path: str, cwd: str) -> str:
