@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
+from functools import partial
 from posixpath import normpath
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -98,8 +99,9 @@ def code(text: object) -> str:
 
 def with_code(text: str, style: str = "") -> str:
     """Exposed `text` in our own `style`, with what stands between backticks as code; empty for empty text."""
+    draw = partial(named, style=style) if style else exposed
     parts = enumerate(_CODE.split(text))
-    return "".join(code(part) if index % 2 else named(part, style) for index, part in parts if part)
+    return "".join(code(part) if index % 2 else draw(part) for index, part in parts if part)
 
 
 def pre(body: str, style: str = "", name: str = "", kind: str = "") -> str:
@@ -142,8 +144,7 @@ def exposed(text: object, *, gaps: bool = True) -> str:
 
 def named(text: object, style: str, title: object = "") -> str:
     """An untrusted name, path or title in our own `style`: exposed `text`; empty for empty text."""
-    styled = f' style="{style}"' if style else ""
-    return f"<span{styled}{_title(title)}>{exposed(text)}</span>" if text else ""
+    return f'<span style="{style}"{_title(title)}>{exposed(text)}</span>' if text else ""
 
 
 def file_link(path: str, cwd: str) -> str:
