@@ -21,7 +21,7 @@ from ..acp.results import short_name
 from ..config import SANDBOXED, Settings
 from ..conversation.model import Conversation, ToolCall
 from ..errors import AgentError, CopilotError, UsageError
-from ..notebook.live import NotebookSource
+from ..notebook.live import LiveNotebook
 from ..permissions.agent_changes import AgentChange, Kind, changes_of, unasking
 from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Rulebook
@@ -80,7 +80,7 @@ class Chat:
     failures: FailureFilter
     monitor: UnaskedActionMonitor
     locator: DiffLocator
-    notebook: NotebookSource | None
+    notebook: LiveNotebook | None
     # One turn at a time.
     turns: anyio.Lock
 

@@ -6,7 +6,7 @@ import anyio
 
 from ..acp.handlers import ClientHandlers
 from ..config import Settings, made_state_folder
-from ..notebook.live import NotebookSource
+from ..notebook.live import LiveNotebook
 from .agent import Agent, Retry, RunningAgent
 from .calls import own_ids
 from .chat import Chat
@@ -35,7 +35,7 @@ def open_chat(
     retry: Retry | None = None,
     connect: Connect | None = None,
     place: str = "",
-    live: NotebookSource | None = None,
+    live: LiveNotebook | None = None,
 ) -> Chat:
     """Build a chat, each of its parts after those that it needs.
 

@@ -24,7 +24,7 @@ from ..config import Settings
 from ..mcp_config import OWN_SERVER, McpServer
 from ..notebook import bridge
 from ..notebook.calls import NotebookCalls
-from ..notebook.live import NotebookSource
+from ..notebook.live import LiveNotebook
 from ..notebook.server import Endpoint, NotebookServer
 from .merged_calls import MergedCalls
 from .notebook_gate import NotebookGate
@@ -69,7 +69,7 @@ class NotebookTools:
 
     def __init__(
         self,
-        notebook: NotebookSource | None,
+        notebook: LiveNotebook | None,
         settings: Settings,
         state: ConversationState,
         permissions: Permissions,

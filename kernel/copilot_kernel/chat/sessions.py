@@ -28,7 +28,7 @@ from ..errors import (
     SessionInUse,
     UsageError,
 )
-from ..notebook.live import NotebookSource, NotebookState
+from ..notebook.live import LiveNotebook, NotebookState
 from ..rendering.plain import visible_line
 from .agent import Agent, Retry
 from .notebook_tools import KERNEL_ENDED, NotebookTools
@@ -85,7 +85,7 @@ class SessionManager:
         tools: NotebookTools,
         on_new_conversation: Callable[[], None],
         trust: TrustGate,
-        notebook: NotebookSource | None = None,
+        notebook: LiveNotebook | None = None,
     ) -> None:
         self.retry, self._trust, self._notebook = retry, trust, notebook
         self._agent, self._updates, self._state = agent, updates, state

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..permissions.ledger import LedgerEntry
     from ..permissions.rulebook import Rulebook
     from .chat_runner import ChatRunner
-    from .notebook_turn import TurnNotebook
+    from .page_notebook import PageNotebook
 
 T = TypeVar("T")
 
@@ -76,11 +76,11 @@ class Situation:
 class CommandContext:
     """One for a kernel. `load` reads the settings when they are first needed."""
 
-    def __init__(self, chat_runner: ChatRunner, load: Callable[[], Settings]) -> None:
-        self.chat_runner, self._load = chat_runner, load
+    def __init__(
+        self, chat_runner: ChatRunner, load: Callable[[], Settings], notebook: PageNotebook | None = None
+    ) -> None:
+        self.chat_runner, self._load, self.notebook = chat_runner, load, notebook
         self.sessions: tuple[SessionInfo, ...] = ()
-        self.notebook: TurnNotebook | None = None
-        """The notebook of the cell that ran last, if there is one."""
         self.undone: dict[str, Callable[[Sequence[str], Sequence[str]], None]] = {}
         """What shows in the cell of a turn, named as for `%undo`, which files and cells were restored."""
 

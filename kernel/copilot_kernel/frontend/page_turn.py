@@ -23,7 +23,7 @@ class PageTurn:
     """The turn of one cell. Without a page, or where nothing can be `blocked`, it reports and asks nothing."""
 
     def __init__(self, page: Page | None = None, cell_id: str = "", blocked: Blocked | None = None) -> None:
-        self._page, self.cell_id, self._blocked = page, cell_id, blocked
+        self.page, self.cell_id, self._blocked = page, cell_id, blocked
         self._titles: dict[str, str] = {}
         """Of the open questions whose buttons are in the cell, by their keys."""
         self._in_page: set[str] = set()
@@ -39,7 +39,9 @@ class PageTurn:
         self._post_working()
 
     def end(self, touched: Sequence[str]) -> None:
-        """The turn has ended. `touched` are the cells that were changed or run."""
+        """The turn has ended, if it had begun. `touched` are the cells that were changed or run."""
+        if not self._began:
+            return
         self._titles.clear()
         self._post_questions()
         seconds = round(time.monotonic() - self._began, 1)
@@ -70,9 +72,9 @@ class PageTurn:
 
         Cancelled, it withdraws the question. `root` is the project's folder.
         """
-        if self._page is None or not await self._page.known():
+        if self.page is None or not await self.page.known():
             return None
-        if self._page.has_widgets:
+        if self.page.has_widgets:
             if self._blocked is None:
                 return None
             await self._blocked()
@@ -81,7 +83,7 @@ class PageTurn:
         self.closed(key)
         from .page_question import ask_in_page  # which a first status must not wait for
 
-        return await ask_in_page(self._page, key, question, root)
+        return await ask_in_page(self.page, key, question, root)
 
     def _post_working(self) -> None:
         self._reported = self._agent()
@@ -92,8 +94,8 @@ class PageTurn:
         self._post("questions", waiting=waiting)
 
     def _post(self, event: str, **more: object) -> None:
-        if self._page is not None:
-            self._page.post(event, **more)
+        if self.page is not None:
+            self.page.post(event, **more)
 
 
 def key_of(question: Question) -> str:

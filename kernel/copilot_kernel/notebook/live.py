@@ -88,10 +88,20 @@ class VariableSummary(NamedTuple):
 
 
 class LiveNotebook(Protocol):
-    """The notebook whose cell waits for the agent. Called on the agent's event loop, only while a turn runs.
+    """The notebook of a kernel, as it is open. It outlives the turns; all methods belong to the agent's event loop.
 
-    Every method raises NotebookError with what the agent may read.
+    Where nothing else is said, a method is called only while a cell waits for the agent, and raises NotebookError with
+    what the agent may read.
     """
+
+    has_variables: bool
+    """Whether there is a namespace: tools for variables and code are offered only then."""
+
+    async def open_notebooks(self) -> Sequence[str]:
+        """Absolute paths of the notebooks that the user has open, as far as they are known. Raises nothing."""
+
+    async def snapshot(self) -> NotebookState:
+        """The notebook without outputs, at any time; empty if it cannot be read. Raises nothing."""
 
     async def last_error(self) -> CellError | None:
         """The error of the cell that was executed before the asking one, if it failed; None also where it is unknown.
@@ -137,19 +147,3 @@ class LiveNotebook(Protocol):
 
     async def restart_kernel(self) -> None:
         """Restart the kernel, which ends the turn."""
-
-
-class NotebookSource(Protocol):
-    """Where tools find the notebook; it is another one for each turn."""
-
-    has_variables: bool
-    """Whether there is a namespace: tools for variables and code are offered only then."""
-
-    def current(self) -> LiveNotebook:
-        """That of the turn that runs. Raises NotebookError if none does."""
-
-    async def open_notebooks(self) -> Sequence[str]:
-        """Absolute paths of the notebooks that the user has open, as far as they are known."""
-
-    async def snapshot(self) -> NotebookState:
-        """The notebook without outputs, of a turn or as it was saved; empty if it cannot be read."""
