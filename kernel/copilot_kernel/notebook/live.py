@@ -53,7 +53,7 @@ class NotebookState:
 
 
 class OpenDocuments(NamedTuple):
-    """What the user has open in the page, as absolute paths.
+    """Absolute paths of the documents that the user has open in the page.
 
     `notebook` has more than one where it is not certain which it is, and none where that is unknown.
     """
@@ -63,7 +63,7 @@ class OpenDocuments(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """What came of running code."""
+    """Result of running code."""
 
     execution_count: int | None
     ok: bool
@@ -95,7 +95,7 @@ class LiveNotebook(Protocol):
     """
 
     has_variables: bool
-    """Whether there is a namespace: tools for variables and code are offered only then."""
+    """True if there is a namespace: tools for variables and code are offered only then."""
 
     async def open_notebooks(self) -> Sequence[str]:
         """Absolute paths of the notebooks that the user has open, as far as they are known. Raises nothing."""
