@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat import Chat, open_chat, sandboxing
+from copilot_kernel.chat import Chat, agent_start, open_chat
 from copilot_kernel.chat.agent import FROM_THE_START
-from copilot_kernel.chat.sandboxing import READ_ONLY
+from copilot_kernel.chat.agent_start import READ_ONLY
 from copilot_kernel.chat.sessions import RESTARTED
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed, UsageError
@@ -34,7 +34,7 @@ def no_sandbox(monkeypatch):
     def fail(*_):
         raise SandboxUnavailable("bubblewrap (bwrap) is not installed", "Install it.")
 
-    monkeypatch.setattr(sandboxing, "raise_sandbox", fail)
+    monkeypatch.setattr(agent_start, "raise_sandbox", fail)
 
 
 async def run(chat: Chat, command: str, person: Person | None = None) -> str:

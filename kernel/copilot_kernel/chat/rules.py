@@ -75,6 +75,10 @@ class PolicyEvaluator:
         """Go back to the mode and the rules of the settings."""
         self.book = Rulebook.of(self.settings)
 
+    def remove_rule(self, rule: str) -> None:
+        """Remove a rule for this conversation, also one of the settings. Raises UsageError if it is not in force."""
+        self.book = self.book.without(rule)
+
     def denied_tools(self) -> tuple[str, ...]:
         """The deny rules as patterns for an agent that can enforce them itself."""
         return deny_patterns(self.book.texts("deny"), self.settings.folder, os.path.expanduser("~"))

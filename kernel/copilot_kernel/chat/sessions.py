@@ -30,8 +30,9 @@ from ..errors import (
 )
 from ..notebook.live import LiveNotebook, NotebookState
 from ..rendering.plain import visible_line
-from .agent import Agent, Retry
+from .agent import Agent
 from .notebook_tools import KERNEL_ENDED, NotebookTools
+from .retry import Retry
 from .session_store import SavedSession, SessionLocks, SessionStore
 from .session_updates import Early, SessionUpdates
 from .state import ConversationState

@@ -17,7 +17,7 @@ from ..permissions.ledger import ONCE, LedgerOutcome, subject_of, unasked_action
 from ..permissions.policy import judge
 from ..permissions.request import PolicyRequest, is_another
 from ..rendering.plain import visible_line
-from .calls import OUR_PREFIX
+from .our_calls import OUR_PREFIX
 from .permission import Approvals, Permissions
 from .rules import PolicyEvaluator
 from .state import ConversationState

@@ -257,7 +257,7 @@ async def _confirm(
 ) -> None:
     """Ask about what ends the agent's questions, and what is not known to be harmless; a click is the user's own."""
     chat, category = context.chat_runner.chat, setting.category or setting.id
-    rows = [row for row in (chat.agent_changes if chat else ()) if row.option in (setting.id, category)]
+    rows = [row for row in (chat.commands.changes if chat else ()) if row.option in (setting.id, category)]
     ends = dict.fromkeys(row.says for row in rows if row.applies(choice.word))
     if typed and (ends or not (rows or category in HARMLESS)):
         sets = f"This cell sets the agent's option {setting.id} to {choice.word}"

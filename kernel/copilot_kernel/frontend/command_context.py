@@ -118,13 +118,13 @@ class CommandContext:
             self.sessions,
             live,
             chat.book,
-            chat.ledger.kept,
+            chat.permissions.approvals.ledger.kept,
             chat.sent,
             chat.agent.sandbox_state,
             chat.agent.sharing_state,
-            chat.standing,
-            tuple(chat.trusted.all()),
-            chat.unseen,
+            chat.commands.standing,
+            tuple(chat.trust.store.all()),
+            chat.tools.unseen,
         )
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:

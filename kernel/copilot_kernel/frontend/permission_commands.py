@@ -120,7 +120,10 @@ async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed
         check(rule)
         await output.confirm(f"This cell allows {rule} without asking", "Allow it")
     warning = check(rule) if kind == "allow" else ""
-    show_done(output, await context.do(lambda chat: chat.policy.add_rule(kind, rule, to_settings=typed.endswith(SAVE))))
+    show_done(
+        output,
+        await context.do(lambda chat: chat.permissions.policy.add_rule(kind, rule, to_settings=typed.endswith(SAVE))),
+    )
     if warning:
         output.show(Report(note=f"{rule}: {warning}", warns=True))
 
@@ -133,7 +136,7 @@ async def _remove(context: CommandContext, output: CommandOutput, rule: str) -> 
     origins = {each.origin for each in stated}
 
     async def work(chat: Chat) -> None:
-        chat.remove_rule(rule)
+        chat.permissions.policy.remove_rule(rule)
 
     await context.do(work)
     places = ", ".join(sorted(origins - {HERE}))
@@ -177,7 +180,7 @@ def _trust_report(now: Situation) -> Report:
 
 
 async def _revoked(chat: Chat, id: str) -> Remembered:
-    return await to_thread.run_sync(chat.trusted.revoke, id)
+    return await to_thread.run_sync(chat.trust.store.revoke, id)
 
 
 def _decisions_report(now: Situation) -> Report:

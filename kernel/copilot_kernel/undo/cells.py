@@ -35,7 +35,10 @@ class CellChange:
 
 
 class CellLog:
-    """Record of what the agent's tools do to cells in one turn. One that is moved or run is touched, but not changed."""
+    """Record of what the agent's tools do to cells in one turn.
+
+    A cell that is moved or run is touched, but not changed.
+    """
 
     def __init__(self) -> None:
         self._changes: dict[str, CellChange] = {}
