@@ -28,7 +28,7 @@ from ..config import SANDBOXED, Settings
 from ..errors import AgentStartFailed
 from ..mcp_config import McpServer
 from ..rendering.plain import visible_line
-from ..sandbox import SOCKETS, Sandbox, SandboxUnavailable, listed, raise_sandbox
+from ..sandbox import SOCKETS, Sandbox, SandboxUnavailable, create_sandbox, listed
 from .rules import PolicyEvaluator, protected
 
 REQUIRED = "The agent was not started: a sandbox is required (COPILOT_KERNEL_SANDBOX). {}"
@@ -85,7 +85,7 @@ async def make_sandbox(
     try:
         if not launch.argv:
             raise ELSEWHERE
-        work = partial(raise_sandbox, settings, commands, folder, protected(settings), ports)
+        work = partial(create_sandbox, settings, commands, folder, protected(settings), ports)
         return await to_thread.run_sync(work), ""
     except (SandboxUnavailable, OSError) as error:
         hint = getattr(error, "hint", "")

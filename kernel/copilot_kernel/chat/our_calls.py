@@ -47,7 +47,7 @@ class OurCalls:
 
         `is_shown_by` says whether a call of the agent's is that one.
         """
-        waiting = (call for call in unfinished(now) if not call.standing.questions)
+        waiting = (call for call in unfinished(now) if not call.outcome.questions)
         found = next((call for call in waiting if is_shown_by(call)), None)
         self._ours[key] = _OurCall(key, now.turn, arguments, is_shown_by, found.call_id if found else "")
         for old in list(self._ours)[:-MAX_CALLS]:

@@ -153,7 +153,7 @@ class Approvals:
         # The entry ids of those that the user allowed.
         self.clicked: set[int] = set()
         # The calls that the user allowed for always, by an option of the agent's.
-        self.standing: tuple[ToolCall, ...] = ()
+        self.always_allowed: tuple[ToolCall, ...] = ()
         # Allowed requests that name no call. Each is used up by one call of its turn that was not asked about.
         self._unnamed: list[ToolCall] = []
         # What we did for the agent: in which turn, and whether a call shows just that.
@@ -168,7 +168,7 @@ class Approvals:
         if answer.allows and not call.call_id:
             self._unnamed.append(call)
         if answer.by == "you" and answer.option is not None and answer.option.kind == "allow_always":
-            self.standing += (call,)
+            self.always_allowed += (call,)
         self.ledger = self.ledger.answered(call, answer)
 
     def add_operation(self, turn: int, is_shown_by: Callable[[ToolCall], bool]) -> None:
@@ -249,7 +249,7 @@ class Permissions:
 
     def reset(self) -> None:
         """Another conversation begins: end what was allowed for this one."""
-        self.approvals.standing, before = (), self.policy.book
+        self.approvals.always_allowed, before = (), self.policy.book
         self.policy.reset()
         if self.policy.book != before:
             self._state.notify("info", RESET)

@@ -21,7 +21,7 @@ from ..rendering.attachment import context_name
 from ..rendering.plain import visible_line, visible_text
 from ..rendering.report import Report, render_lines
 from .chat_runner import CLOSE_LIMIT
-from .command_context import CommandContext, Completions, Situation
+from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, Menu, doing, show_done
 from .permission_commands import BYPASSING
 
@@ -92,13 +92,13 @@ async def mcp(context: CommandContext, output: CommandOutput, rest: str) -> None
     output.show(Report("MCP servers", ("Name", "Server", "For this agent"), rows))
 
 
-def logins(now: Situation, typed: str) -> Completions:
+def logins(now: CommandState, typed: str) -> Completions:
     """Completions after `%login`."""
     methods = now.info.auth_methods if now.info else ()
     return 0, [Choice(method.id, method.id, method.name, method.description) for method in methods]
 
 
-def _facts(now: Situation) -> Iterator[tuple[str, str]]:
+def _facts(now: CommandState) -> Iterator[tuple[str, str]]:
     """In a batch run, without what differs from run to run."""
     settings, state, book = now.settings, now.state, now.in_force
     yield "Agent", _agent_name(now)
@@ -122,17 +122,17 @@ def _facts(now: Situation) -> Iterator[tuple[str, str]]:
     yield "With the next prompt", ", ".join(map(name_of, now.attached[:MAX_NAMED]))
 
 
-def _agent_name(now: Situation) -> str:
+def _agent_name(now: CommandState) -> str:
     if now.info is None:
         return "not running; the next prompt starts it"
     return " ".join(filter(None, (now.info.title or now.info.name or "nameless", now.info.version)))
 
 
-def _command(now: Situation) -> str:
+def _command(now: CommandState) -> str:
     return now.settings.agent or "GitHub Copilot CLI, if it is found"
 
 
-def _context(now: Situation) -> str:
+def _context(now: CommandState) -> str:
     usage = now.conversation.usage
     if usage is None:
         return ""
@@ -244,7 +244,7 @@ async def options(context: CommandContext, output: CommandOutput, rest: str) -> 
         await _choose(context, output, "options", settings, _options_report(settings), put)
 
 
-def option_values(now: Situation, typed: str) -> Completions:
+def option_values(now: CommandState, typed: str) -> Completions:
     """Completions after `%options`."""
     found, (id, blank, _) = choices.options(now.state), typed.partition(" ")
     if not blank:

@@ -28,7 +28,7 @@ Completions: TypeAlias = "tuple[int, Sequence[Choice]]"
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class CommandState:
     """What is known of the chat at one moment.
 
     `conversation` is empty while no session is open, `info` None while the agent does not run; `sessions` are those
@@ -104,13 +104,13 @@ class CommandContext:
         """The connection to the agent, if it lives: another object after a restart."""
         return self.chat_runner.chat.agent.link if self.chat_runner.chat else None
 
-    def situation(self, live: bool = True) -> Situation:
+    def situation(self, live: bool = True) -> CommandState:
         """What is known now, without asking the agent."""
         chat = self.chat_runner.chat
         if chat is None:
-            return Situation(self.settings, Conversation(), live=live)
+            return CommandState(self.settings, Conversation(), live=live)
         conversation = chat.conversation if chat.session else Conversation()
-        return Situation(
+        return CommandState(
             chat.settings,
             conversation,
             chat.info,

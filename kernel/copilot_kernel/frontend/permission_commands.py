@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..permissions.rulebook import HERE, Kind, check
 from ..rendering.report import Report
 from ..setting_values import is_wider
-from .command_context import CommandContext, Completions, Situation
+from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, show_done
 
 SAVE = "--save"
@@ -70,7 +70,7 @@ async def permissions(context: CommandContext, output: CommandOutput, rest: str)
             raise UsageError(f'Unknown argument "{action}".')
 
 
-def complete(now: Situation, typed: str) -> Completions:
+def complete(now: CommandState, typed: str) -> Completions:
     """Completions after `%permissions`."""
     action, blank, operand = typed.partition(" ")
     if not blank:
@@ -88,7 +88,7 @@ def complete(now: Situation, typed: str) -> Completions:
     return 0, ()
 
 
-def overview(now: Situation) -> tuple[Report, ...]:
+def overview(now: CommandState) -> tuple[Report, ...]:
     """The mode, the rules, and what was decided, if anything was."""
     trusted = (_trust_report(now),) if now.trusted and now.live else ()
     return (_mode_report(now), _rules_report(now), *trusted, *([_decisions_report(now)] if now.decisions else ()))
@@ -149,7 +149,7 @@ def _require(rule: str, action: str) -> None:
         raise UsageError(f"%permissions {action} needs a rule.", f"For example: %permissions {action} Bash(git status)")
 
 
-def _mode_report(now: Situation) -> Report:
+def _mode_report(now: CommandState) -> Report:
     book = now.in_force
     name, _, meaning = MODES.get(book.mode, "").partition(": ")
     origin = () if book.mode_origin == "default" else (("Set by", book.mode_origin),)
@@ -164,7 +164,7 @@ def _mode_report(now: Situation) -> Report:
     return Report("Permissions", rows=rows, note=note)
 
 
-def _rules_report(now: Situation) -> Report:
+def _rules_report(now: CommandState) -> Report:
     book = now.in_force
     rows = tuple((each.kind, each.text, each.origin) for each in book.stated)
     if not rows:
@@ -173,7 +173,7 @@ def _rules_report(now: Situation) -> Report:
     return Report("Rules", ("", "Rule", "From"), rows, doubts or _CHANGE, warns=bool(doubts))
 
 
-def _trust_report(now: Situation) -> Report:
+def _trust_report(now: CommandState) -> Report:
     """What would run in this folder, and what the environment may widen."""
     rows = tuple((each.id, each.name, each.folder, each.answer) for each in now.trusted)
     return Report("Trusted", ("Id", "What", "Folder", "How"), rows, "%permissions revoke ID takes it back.")
@@ -183,7 +183,7 @@ async def _revoked(chat: Chat, id: str) -> Remembered:
     return await to_thread.run_sync(chat.trust.store.revoke, id)
 
 
-def _decisions_report(now: Situation) -> Report:
+def _decisions_report(now: CommandState) -> Report:
     rows = tuple((str(each.number), each.what, each.outcome, each.by, each.rule, each.reason) for each in now.decisions)
     missing = now.decisions[0].number - 1
     note = f"The first {missing} are no longer kept." if missing else ""

@@ -15,7 +15,7 @@ from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.report import Report
 from ..undo.cells import CellChange, CellPlan, plan_cells, restore_cells
 from ..undo.listing import UNCERTAIN, ListedChange, is_deleted, is_new, listed, named
-from .command_context import CommandContext, Completions, Situation
+from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, Menu, show_done
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _name(change: ListedChange) -> str:
     return "a cell" if change.kind == "cell" else change.path
 
 
-def turn_numbers(now: Situation, typed: str) -> Completions:
+def turn_numbers(now: CommandState, typed: str) -> Completions:
     """Completions after `%undo`."""
     return 0, [Choice(RESTORE, RESTORE, about="without asking")]
 
