@@ -62,6 +62,9 @@ class Known:
     async def do(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
         return await work(self)
 
+    async def chat(self) -> Known:
+        return self
+
     @property
     def options(self) -> Known:
         """Of the chat, which this is, too."""

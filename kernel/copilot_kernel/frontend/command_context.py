@@ -131,6 +131,10 @@ class CommandContext:
         """Do something with the chat, which is opened if need be. Raises CopilotError."""
         return await self.chat_runner.do(work)
 
+    async def chat(self) -> Chat:
+        """The chat, which is opened if need be, for what needs no waiting."""
+        return await self.chat_runner.opened()
+
     async def ready(self) -> SessionState | None:
         """The open session; the agent is started if need be. Raises CopilotError."""
         await self.do(lambda chat: chat.ready())

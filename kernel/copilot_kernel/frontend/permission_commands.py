@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from anyio import to_thread
 
-from ..chat import Chat
 from ..chat.choices import Choice
-from ..chat.trust import Remembered
 from ..config import PERMISSION_MODES
 from ..errors import UsageError
 from ..permissions.rulebook import HERE, Kind, check
@@ -64,7 +60,8 @@ async def permissions(context: CommandContext, output: CommandOutput, rest: str)
         case "remove":
             await _remove(context, output, operand.strip())
         case "revoke":
-            revoked = await context.do(partial(_revoked, id=operand.strip()))
+            store = (await context.chat()).trust.store
+            revoked = await to_thread.run_sync(store.revoke, operand.strip())
             show_done(output, f"No longer trusted in {revoked.folder}: {revoked.name}")
         case _:
             raise UsageError(f'Unknown argument "{action}".')
@@ -105,10 +102,7 @@ async def _mode(context: CommandContext, output: CommandOutput, name: str) -> No
         if mode in PERMISSION_MODES and is_wider("permission_mode", before, mode):
             await output.confirm(f"This cell changes the permission mode from {before} to {mode}", f"Use {mode}")
 
-        async def work(chat: Chat) -> None:
-            chat.set_permission_mode(mode)
-
-        await context.do(work)
+        (await context.chat()).set_permission_mode(mode)
     output.show(_mode_report(context.situation(output.live)))
 
 
@@ -135,10 +129,7 @@ async def _remove(context: CommandContext, output: CommandOutput, rule: str) -> 
         await output.confirm(f"This cell removes the rule {rule}", "Remove it")
     origins = {each.origin for each in stated}
 
-    async def work(chat: Chat) -> None:
-        chat.permissions.policy.remove_rule(rule)
-
-    await context.do(work)
+    (await context.chat()).permissions.policy.remove_rule(rule)
     places = ", ".join(sorted(origins - {HERE}))
     elsewhere = f". It is still in: {places}" if places else ""
     show_done(output, f"No longer in force in this conversation: {rule}{elsewhere}")
@@ -177,10 +168,6 @@ def _trust_report(now: CommandState) -> Report:
     """What would run in this folder, and what the environment may widen."""
     rows = tuple((each.id, each.name, each.folder, each.answer) for each in now.trusted)
     return Report("Trusted", ("Id", "What", "Folder", "How"), rows, "%permissions revoke ID takes it back.")
-
-
-async def _revoked(chat: Chat, id: str) -> Remembered:
-    return await to_thread.run_sync(chat.trust.store.revoke, id)
 
 
 def _decisions_report(now: CommandState) -> Report:
