@@ -33,9 +33,8 @@ from ..notebook.live import NotebookError
 from ..notebook.tools import InvalidArguments, Tool, tools_for
 from ..permissions import inputs
 from ..rendering.own_tools import NOTICE_OF_READS
-from .calls import equal
-from .merged_calls import MergedCalls
 from .operations import is_planning
+from .our_calls import OurCalls, equal
 from .permission import OUR_OPTIONS, Permissions
 from .state import ConversationState
 
@@ -58,12 +57,12 @@ class NotebookGate:
         self,
         state: ConversationState,
         permissions: Permissions,
-        merged: MergedCalls,
+        our_calls: OurCalls,
         is_listed: Callable[[], bool],
         sees: str,
         note_runs: Callable[[int], None],
     ) -> None:
-        self._state, self._permissions, self._merged = state, permissions, merged
+        self._state, self._permissions, self._our_calls = state, permissions, our_calls
         self._is_listed, self._sees = is_listed, sees
         self._numbers, self._runs, self._note_runs = count(1), set[str](), note_runs
         self._has_announced_reads = False
@@ -71,7 +70,7 @@ class NotebookGate:
     def begin_session(self) -> None:
         """The first read of another session is announced again."""
         self._has_announced_reads = False
-        self._merged.clear()
+        self._our_calls.clear()
 
     def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, PermissionOption | None]:
         """Decide about a request of the agent's; one about a call that a tool will ask about is allowed once."""
@@ -104,7 +103,7 @@ class NotebookGate:
             update = _edit_and_run(key, tool, proposal)
         else:
             update = _described(key, tool, proposal)
-        place = self._merged.begin(self._state.conversation, key, arguments, is_shown_by)
+        place = self._our_calls.begin(self._state.conversation, key, arguments, is_shown_by)
         if not await self._permissions.ask_for_us(update, by_rule=True, place=place) or stop is None or stop.pressed:
             return GateDecision(False, NOT_DONE.format(self._decision_text(key)).strip())
         self._state.update(ToolCallUpdate(key, status="in_progress"))

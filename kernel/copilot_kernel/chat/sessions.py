@@ -28,12 +28,13 @@ from ..errors import (
     SessionInUse,
     UsageError,
 )
-from ..notebook.live import NotebookSource, NotebookState
+from ..notebook.live import LiveNotebook, NotebookState
 from ..rendering.plain import visible_line
-from .agent import Agent, Retry
+from .agent import Agent
 from .notebook_tools import KERNEL_ENDED, NotebookTools
+from .retry import Retry
 from .session_store import SavedSession, SessionLocks, SessionStore
-from .session_updates import Early, SessionUpdates
+from .session_updates import SessionUpdates
 from .state import ConversationState
 from .trust import TrustGate
 
@@ -85,7 +86,7 @@ class SessionManager:
         tools: NotebookTools,
         on_new_conversation: Callable[[], None],
         trust: TrustGate,
-        notebook: NotebookSource | None = None,
+        notebook: LiveNotebook | None = None,
     ) -> None:
         self.retry, self._trust, self._notebook = retry, trust, notebook
         self._agent, self._updates, self._state = agent, updates, state
@@ -327,7 +328,7 @@ class SessionManager:
                 return await link.new(cwd, servers)
             return await (link.load if how == "load" else link.resume)(session_id, cwd, servers)
         except BaseException as error:
-            self._end_opening()
+            self._updates.end()
             if isinstance(error, AgentRefused | AgentStartFailed) and not isinstance(error, AuthRequired):
                 # Agents start MCP servers with the session, and do not always say that one of them is the trouble.
                 error.hint = " ".join(filter(None, (error.hint, self._agent.offered.blame)))
@@ -335,13 +336,9 @@ class SessionManager:
                 await self._agent.end()
             raise
 
-    def _end_opening(self) -> Early:
-        """Return what came early."""
-        return self._updates.end()
-
     def _adopt(self, session: Session, saved: SavedSession, *, draws: bool = True) -> None:
         """Make it the current one, and take in what came early, in its order; without `draws`, not what was said."""
-        early = self._end_opening()
+        early = self._updates.end()
         self._tools.adopt(session.id, code_ended_kernel=saved.runs)
         if self._last and self._last.id != session.id:
             self._on_new_conversation()

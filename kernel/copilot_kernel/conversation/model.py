@@ -57,7 +57,7 @@ class Attachment(Struct, frozen=True):
     block: Block
 
 
-class Standing(Struct, frozen=True):
+class CallOutcome(Struct, frozen=True):
     """Facts that determine the status of a tool call.
 
     `reported` is the agent's own status, `questions` counts the open permission requests, `asked` is the state of the
@@ -104,7 +104,7 @@ class ToolCall(Struct, frozen=True):
     meta: dict[str, Any] = field(default_factory=dict)
     decision: str = ""
     unasked: Unasked | None = None
-    standing: Standing = Standing()
+    outcome: CallOutcome = CallOutcome()
     fuller_title: str = ""
     excerpts: Mapping[Diff, Excerpt | None] = field(default_factory=dict)
     deletes: tuple[str, bool | None] | None = None

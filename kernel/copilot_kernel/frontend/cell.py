@@ -116,7 +116,7 @@ class Cell:
     """The display that says, on top, what the turn is doing, until the cell's output area takes it over."""
 
     def __init__(self, kernel: Kernel, request: Request, *, live: bool, cell_id: str | None) -> None:
-        self._kernel, self._request = kernel, request
+        self._kernel, self.request = kernel, request
         self._asking = asyncio.Lock()
         # Questions that were withdrawn while the user may have been typing: so many answers may be for those.
         self._outdated = 0
@@ -171,7 +171,7 @@ class Cell:
     @contextmanager
     def owning(self) -> Iterator[None]:
         """Widgets that are made, changed and closed inside belong to this cell."""
-        token = owner.set(self._request.parent)
+        token = owner.set(self.request.parent)
         try:
             yield
         finally:
@@ -195,7 +195,7 @@ class Cell:
         kernel, socket = self._kernel, self._kernel.stdin_socket
         self._outdated = max(0, self._outdated - _purge(socket))
         content = clean({"prompt": prompt, "password": False})
-        sent = kernel.session.send(socket, "input_request", content, self._request.parent, ident=self._request.ident)
+        sent = kernel.session.send(socket, "input_request", content, self.request.parent, ident=self.request.ident)
         try:
             while (value := self._received(sent["header"]["msg_id"])) is None:
                 await asyncio.sleep(_POLL_SECONDS)
@@ -227,7 +227,7 @@ class Cell:
     def _send(self, msg_type: str, content: dict[str, Any]) -> None:
         kernel = self._kernel
         topic = kernel._topic(msg_type)
-        kernel.session.send(kernel.iopub_socket, msg_type, clean(content), self._request.parent, ident=topic)
+        kernel.session.send(kernel.iopub_socket, msg_type, clean(content), self.request.parent, ident=topic)
 
 
 def _output(data: Bundle, display_id: str | None, metadata: dict[str, Any] | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
-from ..chat.turn_record import endings, metadata_of
+from ..chat.turn_record import footer_bundles, metadata_of
 from ..conversation.model import Attachment, Entry, Message, ToolCall
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
@@ -153,7 +153,7 @@ class Display:
         live, undone = self._cell.live, tuple(self._undone)
         record = metadata_of(turn, changes, is_batch=not live, undone=undone)
         failure = [render_failure(turn.failure)] if turn.failure is not None else []
-        shown = endings(turn, changes, timed=live, cells=self._cells, undone=undone)
+        shown = footer_bundles(turn, changes, timed=live, cells=self._cells, undone=undone)
         yield from ((each, {} if number else record) for number, each in enumerate((*failure, *shown)))
 
     @property

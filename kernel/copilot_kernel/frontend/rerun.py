@@ -22,8 +22,8 @@ from ..notebook.live import NotebookError
 from ..rendering.rerun import changed_words, render_kept, render_saved, render_sent
 from .cell import Cell, Output
 from .display import ask
-from .notebook_turn import MakeNotebook
 from .other_questions import Confirmation
+from .page_notebook import PageNotebook
 from .saved_notebook import read_saved
 from .vs_code import is_cell
 
@@ -80,12 +80,10 @@ class Reruns:
         self._runs: dict[str, _Run] | None = None
         self._answers: deque[OldTurn] = deque()
 
-    async def begin(
-        self, cell: Cell, prompt: str, settings: Settings, make_notebook: MakeNotebook | None = None
-    ) -> OldTurn | None:
+    async def begin(self, cell: Cell, prompt: str, settings: Settings, notebook: PageNotebook | None) -> OldTurn | None:
         """The last turn of the cell's next prompt, now shown again, if the prompt is not to be sent; None if it is."""
         if self._runs is None:
-            path = await make_notebook().saved_at() if make_notebook else config.notebook()
+            path = await notebook.saved_at() if notebook else config.notebook()
             self._runs = await asyncio.to_thread(_saved_runs, path)
             self._keep(turn for run in self._runs.values() for turn in run.turns)
         name = self._name(cell)

@@ -25,7 +25,6 @@ from ..undo.history import LOST, Outcome, UndoHistory, UndoPlan
 from ..undo.listing import ListedChange, listed
 from ..undo.record import ChangedFile, TurnFiles
 from ..undo.tree import UNKNOWN
-from .slash import has_slash
 
 OFF = "Undo is off: the setting `undo` is false."
 UNDONE = (
@@ -44,7 +43,7 @@ class Undo:
         self._turns, self._is_on = turns, settings.undo
         # By session, what it has to know; the session of the last prompt, and how much of it went with that.
         self._undone: dict[str, list[str]] = {}
-        self._session, self._telling = "", 0
+        self._session, self._announced = "", 0
         self._session_of: dict[int, str] = {}
         self._mark = secrets.token_hex(2)
 
@@ -109,24 +108,25 @@ class Undo:
         self.undone(plan.turn.number, outcome.done)
         return outcome
 
-    def introduction(self, blocks: Sequence[Block], session: str) -> tuple[Block, ...]:
-        """What the agent has to know with this prompt to `session`, unless that is a command of the agent's.
+    async def begun(self, session: str) -> None:
+        """Wait until the turn can be recorded, whose prompt goes to `session`."""
+        self._session, self._announced = session, 0
+        await self.history.begun()
 
-        It goes with each prompt until `told`.
-        """
-        undone = self._undone.get(session, [])
-        self._session, self._telling = session, 0 if has_slash(blocks) else len(undone)
-        if not self._telling:
+    def preamble(self) -> tuple[Block, ...]:
+        """What the agent has to know with this prompt. It goes with each prompt until it is acknowledged."""
+        undone = self._undone.get(self._session, [])
+        self._announced = len(undone)
+        if not undone:
             return ()
         named = [visible_line(path) for path in dict.fromkeys(undone)]
         more = f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
         return (TextBlock(UNDONE.format(", ".join(named[:MAX_NAMED]) + more)),)
 
-    def told(self, stop_reason: str) -> None:
-        """The agent has answered the prompt with the last introduction. What it refused, it may forget."""
+    def acknowledge(self, stop_reason: str) -> None:
+        """Note that the agent has answered the prompt with the last preamble. What it refused, it may forget."""
         if stop_reason not in ("cancelled", "refusal"):
-            del self._undone.get(self._session, [])[: self._telling]
-        self._telling = 0
+            del self._undone.get(self._session, [])[: self._announced]
 
     def _recorded(self) -> UndoHistory:
         if not self._is_on:
