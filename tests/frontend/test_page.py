@@ -13,10 +13,9 @@ from copilot_kernel.conversation.model import Attachment, Entry, Message
 from copilot_kernel.frontend.output_area import (
     BLANK,
     HAND_OVER_SECONDS,
-    MAX_PER_SECOND,
-    SECONDS_PER_CHARACTER,
     STATUS_DELAY,
 )
+from copilot_kernel.frontend.pacer import MAX_PER_SECOND, SECONDS_PER_CHARACTER
 from copilot_kernel.frontend.slot_items import UNDRAWN
 from copilot_kernel.frontend.slots import MAX_SLOTS
 from copilot_kernel.rendering.blocks import Blocks
