@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec.structs import replace
 
-from ..acp.messages import PermissionRequest, TextBlock, ToolCallUpdate, Update
+from ..acp.messages import PermissionRequest, TextBlock, ToolCallUpdate
 from ..conversation.model import Conversation, ToolCall
 
 OUR_PREFIX = "copilot-kernel-"
 
 
-def own_ids(update: Update, before: Conversation) -> Iterable[Update]:
+def own_ids(update: ToolCallUpdate, before: Conversation) -> ToolCallUpdate:
     """Take care that no id of the agent's looks like one of ours."""
-    return (_renamed(update) if isinstance(update, ToolCallUpdate) else update,)
+    return _renamed(update)
 
 
 def request_of_agent(request: PermissionRequest) -> PermissionRequest:

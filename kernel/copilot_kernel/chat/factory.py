@@ -51,7 +51,8 @@ def open_chat(
     policy, approvals = PolicyEvaluator(settings, running.is_sandboxed, live), Approvals()
     monitor, locator = UnaskedActionMonitor(policy, approvals), DiffLocator(settings.folder)
     undo = Undo(settings, folder, turns)
-    state = ConversationState((own_ids, merged.merge, failures.filter), monitor.watch, locator, undo.history.observe)
+    stages = (own_ids, merged.merge)
+    state = ConversationState(stages, failures.filter, monitor.watch, locator, undo.history.observe)
     updates = SessionUpdates(state)
     # What the agent asks for.
     permissions, elicitations = Permissions(state, policy, approvals, running), Elicitations(state)

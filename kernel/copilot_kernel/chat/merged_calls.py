@@ -6,10 +6,10 @@ words about the call count no more, but for the output of one that has ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..acp.messages import Json, ToolCallUpdate, Update
+from ..acp.messages import Json, ToolCallUpdate
 from ..conversation import calls
 from ..conversation.model import Conversation, ToolCall
 from .calls import equal, unfinished
@@ -53,16 +53,14 @@ class MergedCalls:
         """Another session has begun."""
         self._ours.clear()
 
-    def merge(self, update: Update, before: Conversation) -> Iterable[Update]:
+    def merge(self, update: ToolCallUpdate, before: Conversation) -> ToolCallUpdate:
         """Direct an update that is about a call of ours to our entry."""
-        if not isinstance(update, ToolCallUpdate) or not update.id:
-            return (update,)
-        ours = self._known(update, before) or self._announced(update, before)
+        ours = (self._known(update, before) or self._announced(update, before)) if update.id else None
         if ours is None:
-            return (update,)
+            return update
         call = before.call(ours.key)
         has_ended = call is not None and call.status in ("completed", "failed")
-        return (ToolCallUpdate(ours.key, raw_output=update.raw_output if has_ended else None),)
+        return ToolCallUpdate(ours.key, raw_output=update.raw_output if has_ended else None)
 
     def _known(self, update: ToolCallUpdate, now: Conversation) -> _OurCall | None:
         """The call whose place we took, unless the agent now speaks of another one under the same id."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -151,31 +151,31 @@ class OutputArea:
         if self._status is not None and self._status_at <= now:
             self._slots.show_status(self._status, is_brief=self._is_vs_code)
             self._status = None
-        sent = 0
-        for slot in [slot for due, slot in self._slots.waiting if everything or due <= now]:
-            if not self._prepared(slot, until):
+        sent, is_late = 0, False
+        for due, slot in self._slots.waiting:
+            is_due = everything or due <= now
+            if is_due or slot.alone:  # text is rendered as it comes, so that little is left to do when it is due
+                is_late = not self._prepared(slot, until)
+            if is_due and not is_late:
+                sent += self._send(slot)
+            if is_late or self._loop.time() > until:
+                is_late = True
                 break  # those below must not come before it
-            sent += self._send(slot)
-            if self._loop.time() > until:
-                break
         self._pacer.next_at = now + sent / MAX_PER_SECOND
         if not any(slot.dirty and slot.question for slot in self._slots):
             reports, self._when_drawn = self._when_drawn, []
             for report in reports:
                 report()
-        if times := [*self._times()]:
+        times = [due for due, _ in self._slots.waiting]
+        if self._status is not None:
+            times.append(self._status_at)
+        if is_late or self._unread:
+            times.append(now)
+        if times:
             self._pacer.wake(min(times))
 
-    def _times(self) -> Iterator[float]:
-        """When what waits may be drawn."""
-        if self._unread:
-            yield 0.0
-        if self._status is not None:
-            yield self._status_at
-        yield from (due for due, _ in self._slots.waiting)
-
     def _read(self, until: float = inf) -> None:
-        """Put what is new into its slots, and render it, a little even if this time of the loop has passed."""
+        """Put what is new into its slots, a little of it even if this time of the loop has passed."""
         while self._unread:
             entry = next(iter(self._unread.values()))
             try:

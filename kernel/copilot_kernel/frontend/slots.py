@@ -51,7 +51,7 @@ class Slot:
     def put(self, key: Hashable, item: Item) -> None:
         """Show `item`, in the place of what had its key."""
         self.items[key] = item
-        self.dirty = True
+        self.dirty, self.steps = True, None
 
     def take(self, key: Hashable) -> Item:
         """Show it no longer."""
@@ -148,7 +148,7 @@ class Slots:
     def put(self, entry: Entry, limit: int = MAX_CHARS) -> bool:
         """Show `entry` in its slot: the one that it has, the last one, or a new one.
 
-        Of a message, so many characters more are read, and a part of it is rendered; False: something is left.
+        Of a message, so many characters more are read; False: some are left.
         """
         if entry.id not in self._slot_of and entry.id not in self._streams:
             self.end_streams()
@@ -259,7 +259,7 @@ class Slots:
         if not stream.is_blank:
             self._slot_for(entry.id, alone=True).put((entry.id, stream.number), stream)
             self._growing.add(entry.id)
-        return stream.is_read and not stream.prepare()
+        return stream.is_read
 
     def _slot_for(self, entry_id: int, alone: bool) -> Slot:
         if entry_id not in self._slot_of:
