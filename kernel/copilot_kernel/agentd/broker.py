@@ -26,7 +26,7 @@ _BEGINNING = ("session/new", "session/fork")
 """The agent chooses the session's id."""
 _ENDING = ("session/close", "session/delete")
 CLOSE_SECONDS = 10.0
-"""For the agent to close a session."""
+"""Time for the agent to close a session, in seconds."""
 MAX_KNOWN = 10_000
 """Sessions that have ended, whose late messages are dropped."""
 
@@ -44,7 +44,7 @@ class Kernel(Protocol):
 
 
 class Host(Protocol):
-    """What the broker needs from the process that it is in."""
+    """The process that the broker runs in."""
 
     def send(self, line: bytes) -> None:
         """Queue a line for the agent; never waits."""
@@ -61,7 +61,7 @@ class Host(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Session:
-    """Without an owner, it is being closed; `waiting` are requests to open it again then, with their ids."""
+    """A session and its kernel; without one, it is being closed, and `waiting` are requests to open it again then."""
 
     id: str
     owner: Kernel | None
@@ -81,7 +81,7 @@ class _Request:
     method: str
     session: _Session | None = None
     opens: bool = False
-    """It made its kernel the owner."""
+    """The request made its kernel the owner of the session."""
 
 
 class Broker:
@@ -120,7 +120,7 @@ class Broker:
         self._count()
 
     def leave(self, kernel: Kernel) -> None:
-        """Its connection has ended: its turns are cancelled, its questions too, and its sessions closed."""
+        """Remove a kernel whose connection has ended: cancel its turns and questions, close its sessions."""
         if kernel not in self.kernels:
             return
         self.kernels.remove(kernel)
@@ -178,7 +178,7 @@ class Broker:
             self._request(_Request(kernel, wire.id_of(message), method, session, opens), message.params)
 
     def _owns(self, kernel: Kernel, id: str) -> bool:
-        """What names no session concerns everybody."""
+        """Return True if the kernel owns the session that a message names, or if it names none."""
         session = self._sessions.get(id)
         return not id or (session is not None and session.owner is kernel)
 
@@ -216,7 +216,7 @@ class Broker:
         return session
 
     def _abandon(self, session: _Session, grace: float) -> None:
-        """Its owner has left. What else is running than turns takes its time: it ends by itself."""
+        """Cancel what a session of a kernel that has left is doing. Anything but a turn ends by itself."""
         session.owner = None
         if session.prompts:
             self._host.send(wire.notification("session/cancel", {"sessionId": session.id}))
@@ -347,7 +347,9 @@ class Broker:
         return session.owner if session else None
 
     def _addressee(self, message: Message) -> Kernel | None:
-        """Of what names no session: the kernel of the request that it is about, or the only one that it can be."""
+        """Return the kernel for a message that names no session: that of the request it is about, or the only possible
+        one.
+        """
         if request := self._requests.get(_number(wire.request_id(message.params))):
             return request.kernel
         with_turns = {each.kernel for each in self._requests.values() if each.method == "session/prompt"}

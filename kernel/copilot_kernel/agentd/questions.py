@@ -1,4 +1,4 @@
-"""What the agent asks: each question goes to one kernel and gets one answer. Pure.
+"""Questions of a shared agent: each goes to one kernel and gets one answer. Pure.
 
 What the agent says of sessions that nobody has yet is kept here, too, until it is known whose they are.
 """
@@ -15,9 +15,9 @@ from .wire import Message
 
 LEFT = "The notebook of this session was closed."
 MAX_EARLY_BYTES = 4 * 1024 * 1024
-"""Of lines for sessions that kernels may be about to begin."""
+"""Limit of the lines that are kept for sessions that kernels may be about to open."""
 EARLY_SECONDS = 2.0
-"""For the id of a new session to come after a question in it: some agents may wait for the answer first."""
+"""Time for the id of a new session to arrive after a question in it; some agents wait for the answer first."""
 
 Early = tuple[str, Message, bytes]
 """The session's id, and a line of the agent's."""
@@ -48,7 +48,7 @@ class _Question:
 
 
 class Questions:
-    """Those that are open, and what came early. `answer_form` is how permission requests are answered."""
+    """Open questions, and lines that came early. `answer_form` is how permission requests are answered."""
 
     def __init__(self, agent: Sender, answer_form: str) -> None:
         self._agent, self._answer_form = agent, answer_form
@@ -56,7 +56,7 @@ class Questions:
         self._early: list[Early] = []
 
     def pass_on(self, kernel: Receiver | None, message: Message, line: bytes) -> None:
-        """To this kernel; if there is none, a question is refused."""
+        """Pass a message on to a kernel; without one, refuse a question."""
         if kernel is None:
             self._refuse_question(message)
             return
@@ -66,7 +66,7 @@ class Questions:
         kernel.send(line)
 
     def answer(self, kernel: Receiver, message: Message, line: Line) -> None:
-        """Only the kernel that was asked can answer, and once."""
+        """Take an answer, once, from the kernel that was asked."""
         question = self._open.get(wire.id_of(message))
         if question is not None and question.kernel is kernel:
             del self._open[question.id]
@@ -89,7 +89,7 @@ class Questions:
     # -- early ------------------------------------------------------------------------------------------------------
 
     def keep(self, id: str, message: Message, line: bytes) -> None:
-        """Until it is known which kernel has begun this session; a question is refused if that takes too long."""
+        """Keep a line until a kernel has opened its session; refuse a question if that takes too long."""
         if sum(len(each[2]) for each in self._early) + len(line) > MAX_EARLY_BYTES:
             self._refuse_question(message)
             return
@@ -99,7 +99,7 @@ class Questions:
             self._agent.later(EARLY_SECONDS, lambda: self._refuse_early(early))
 
     def early(self, id: str | None) -> list[Early]:
-        """What was kept for the session `id`, or all; it is kept no longer."""
+        """Return and forget the lines kept for the session `id`, or all of them."""
         found = [each for each in self._early if id in (None, each[0])]
         self._early = [each for each in self._early if id not in (None, each[0])]
         return found

@@ -13,7 +13,7 @@ from .calls import UnknownTool
 from .content import Json, text_block
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
-"""Of the protocol, the newest first."""
+"""Versions of the protocol, the newest first."""
 
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, CANCELLED = -32600, -32601, -32602, -32800
 
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class Tools(Protocol):
-    """What a session offers. See `NotebookCalls`."""
+    """Tools of a session. `NotebookCalls` implements them."""
 
     def listing(self) -> list[Json]: ...
 

@@ -1,4 +1,4 @@
-"""What is known about single programs: the table `policy.toml`, and which words of a command it is about.
+"""Knowledge about single programs: the table `policy.toml`, and the words of a command that it is about.
 
 The table lists words that require confirmation because they start another program, write elsewhere or change settings.
 It is not a sandbox: a rule such as `Bash(git *)` is trust in git, with any arguments but these.
@@ -66,7 +66,7 @@ def table() -> Table:
 
 
 def _filter(flags: str, valued: str, operands: int, counts: str = "") -> tuple[re.Pattern[str], re.Pattern[str], int]:
-    """From letters that stand alone, letters that take a value, and a pattern for numbers."""
+    """Build a filter from letters that stand alone, letters that take a value, and a pattern for numbers."""
     value = rf"-[{flags}]*[{valued}]" if valued else "(?!)"
     return re.compile(rf"-[{flags}]+|{value}.+|{counts or '(?!)'}", re.DOTALL), re.compile(value), operands
 
@@ -82,7 +82,7 @@ def program_name(word: str) -> str:
 
 
 def is_option(word: str, option: str) -> bool:
-    """Whether `word` is `option`, also abbreviated, joined with its value, or in a cluster of letters."""
+    """Return True if `word` is `option`, also abbreviated, joined with its value, or in a cluster of letters."""
     if option.endswith("*"):
         return word.startswith(option[:-1])
     if option.startswith("--"):

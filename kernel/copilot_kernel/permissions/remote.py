@@ -1,4 +1,4 @@
-"""What a page loads when it shows Markdown, and from where: an image is a request, and its address can carry data.
+"""Hosts from which a page loads something when it shows Markdown: an image is a request that can carry data.
 
 A link is loaded by a click only. What may load more than it names, or cannot be read, counts as loading.
 """
@@ -32,7 +32,7 @@ _PATCH = re.compile(r"^(?:@@|\*\*\* )", re.MULTILINE)
 
 
 def added_hosts(request: PolicyRequest) -> tuple[str, ...]:
-    """From where a page would load what it did not load before an edit of a Markdown cell or file."""
+    """Return hosts that a page would load from after an edit of a Markdown cell or file, and did not before."""
     if request.call.kind != "edit" or not _is_markdown(request):
         return ()
     return tuple(sorted({host for old, new in _changes(request) for host, _ in _sources(new) - _sources(old)}))
@@ -100,7 +100,7 @@ def _of_page(html: str, definitions: list[str]) -> Iterator[tuple[str, str]]:
 
 @cache
 def _parser() -> MarkdownIt:
-    """As the page's, or reading more: others disagree about indented code, nesting and addresses."""
+    """Parse as the page does, or read more: programs disagree about indented code, nesting and addresses."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_CHARS}).enable("table")

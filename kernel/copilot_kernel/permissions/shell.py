@@ -1,4 +1,4 @@
-"""What a command line runs: a strict lexer for bash with a closed set of shapes.
+"""Strict lexer for bash command lines with a closed set of forms.
 
 Plain words, quotes, the operators between commands, null redirections and redirections into a literal file are
 understood. Everything else makes the line unclear, with the reason. Whatever bash would expand, evaluate or treat as a
@@ -312,7 +312,7 @@ def _checked_word(word: _Word, *, is_program: bool) -> str:
 
 
 def _checked_command(words: tuple[str, ...]) -> tuple[str, ...]:
-    """After `time`, which is a keyword, bash looks for keywords and assignments again."""
+    """Check a command after `time`, a keyword after which bash looks for keywords and assignments again."""
     timed = words[0] == "time"
     first = next((word for word in words if not (timed and word in ("time", "-p", "--"))), "")
     if _KEYWORDS.fullmatch(first):

@@ -1,4 +1,4 @@
-"""Whether there can be a sandbox here, and what stands in its way."""
+"""Find out whether there can be a sandbox here, and what prevents it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SWITCHES = {
     "user/max_user_namespaces": "0",
     "kernel/apparmor_restrict_unprivileged_userns": "1",
 }
-"""Of sysctl, with the value that forbids it."""
+"""Switches of sysctl, with the value that forbids a sandbox."""
 _INSTALL = {
     "bwrap": ("bubblewrap (bwrap) is not installed", "Install it, for example: sudo apt-get install bubblewrap"),
     "socat": (
@@ -64,7 +64,7 @@ class Tools:
 
 
 def find_tools(hosts: Sequence[str] | None, environ: Mapping[str, str], writable: tuple[Path, ...] = ()) -> Tools:
-    """For a sandbox whose network is limited to `hosts`, if there is such a list. Raises SandboxUnavailable.
+    """Find the programs for a sandbox, with a network limited to `hosts` if given. Raises SandboxUnavailable.
 
     A program in a folder that the agent writes to is not used.
     """
@@ -110,7 +110,7 @@ def try_command(command: Sequence[str], name: str, environ: Mapping[str, str] | 
 
 
 def obstacles(sysctl: Path = Path("/proc/sys")) -> str:
-    """Which switch of the system is the cause, and how to change it, as far as that can be seen."""
+    """Say which switch of the system is the cause, and how to change it, as far as that can be seen."""
     closed = [name for name, value in _SWITCHES.items() if _value(sysctl / name) == value]
     if not closed:
         return _CONTAINER

@@ -53,7 +53,7 @@ class Sandbox:
         return (*self.prefix, "--chdir", cwd, "--", *changed, *argv)
 
     def environment(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """What the command is started with: `environ` without what leads outside, or what is for programs outside.
+        """Return `environ` without what leads outside, or is for programs outside.
 
         bubblewrap gets no more: its own environment can be read inside.
         """
@@ -118,7 +118,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def summary(settings: Settings) -> str:
-    """How far an agent reaches in the sandbox of these settings."""
+    """Say how far an agent reaches in the sandbox of these settings."""
     hosts = settings.sandbox_hosts
     return SUMMARY if hosts is None else f"{SUMMARY}; network: {listed(hosts) or 'none'}"
 

@@ -18,7 +18,7 @@ from .probe import BUBBLEWRAP, IN_SRT, SandboxUnavailable, Tools
 
 LOOPBACK = ("127.0.0.1", "localhost")
 USER = "1000"
-"""Whom `srt` takes root for, on Linux: for root it drops what another bubblewrap inside needs."""
+"""User as whom `srt` sees root on Linux: for root it drops what another bubblewrap inside needs."""
 SOCKETS = "/tmp"
 """The folder of the settings must be in it: `srt` makes sockets there, whose paths must be short."""
 _GLOB = frozenset("*?[]")
@@ -34,7 +34,7 @@ def linux_settings(tools: Tools, hosts: Sequence[str]) -> Json:
 
 
 def macos_settings(hosts: Sequence[str], mounts: Iterable[Mount]) -> Json:
-    """As far as these rules can say what `mounts` say; where they cannot, they are stricter.
+    """Return `mounts` as rules of `srt` on macOS; where these cannot say the same, they are stricter.
 
     A private folder does not stand in the place of another one, and what is denied inside a writable folder stays
     denied below, too. Raises SandboxUnavailable for a path that would be read as a pattern.
@@ -91,13 +91,13 @@ def command(
 
 
 def environment(tools: Tools, folder: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Of `srt` itself, which runs outside: nothing in it may be the agent's choice. Sockets are made in `folder`."""
+    """Return the environment of `srt`, which runs outside: the agent chooses nothing in it. Sockets go to `folder`."""
     own = {"TMPDIR": str(folder)} if tools.bubblewrap else {"CLAUDE_CODE_TMPDIR": str(make_temporary(folder))}
     return {**environ, "PATH": tools.path, **own}
 
 
 def make_temporary(folder: Path) -> Path:
-    """Where the agent has its temporary files on macOS."""
+    """Make the folder of the agent's temporary files on macOS."""
     (made := folder / "tmp").mkdir(exist_ok=True)
     return made
 
