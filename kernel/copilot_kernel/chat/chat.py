@@ -265,6 +265,7 @@ class Chat:
                 blocks = slash.checked(blocks, [command.name for command in commands])
                 made = await slash.admitted(blocks, self.agent_changes, view)
                 self._sent += [(*each, session, (self.conversation.state or session.state).options) for each in made]
+                self.state.advance(self.conversation)  # for observers: `standing` has changed
         if stop.pressed:
             return PromptResult("cancelled")
         return PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)

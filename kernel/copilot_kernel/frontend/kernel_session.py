@@ -301,11 +301,13 @@ class KernelSession(ChatRunner):
         return _notebook_key() if self._watched else ""
 
     def _chat_of(self, settings: Settings, key: str) -> Chat:
+        from ..acp.messages import Chunk
         from ..chat import open_chat
 
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
         chat = open_chat(settings, key, place=place, live=self._live)
-        chat.observers.append(lambda _: self._page.report(chat.standing))
+        # No text changes what stands, and it may come thousands of times a second.
+        chat.observers.append(lambda update: None if isinstance(update, Chunk) else self._page.report(chat.standing))
         before, self._before = self._before, None
         if before is not None:
             chat.store.follow(before)
