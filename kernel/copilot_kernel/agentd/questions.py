@@ -11,7 +11,7 @@ from typing import Protocol
 
 from ..acp.jsonrpc import NOT_FOUND, Id, Line
 from . import wire
-from .wire import Message
+from .wire import WireMessage
 
 LEFT = "The notebook of this session was closed."
 MAX_EARLY_BYTES = 4 * 1024 * 1024
@@ -19,7 +19,7 @@ MAX_EARLY_BYTES = 4 * 1024 * 1024
 EARLY_SECONDS = 2.0
 """Time for the id of a new session to arrive after a question in it; some agents wait for the answer first."""
 
-Early = tuple[str, Message, bytes]
+Early = tuple[str, WireMessage, bytes]
 """The session's id, and a line of the agent's."""
 
 
@@ -55,7 +55,7 @@ class Questions:
         self._open: dict[Id, _Question] = {}
         self._early: list[Early] = []
 
-    def pass_on(self, kernel: Receiver | None, message: Message, line: bytes) -> None:
+    def pass_on(self, kernel: Receiver | None, message: WireMessage, line: bytes) -> None:
         """Pass a message on to a kernel; without one, refuse a question."""
         if kernel is None:
             self._refuse_question(message)
@@ -65,7 +65,7 @@ class Questions:
             self._open[id] = _Question(kernel, id, message.method)
         kernel.send(line)
 
-    def answer(self, kernel: Receiver, message: Message, line: Line) -> None:
+    def answer(self, kernel: Receiver, message: WireMessage, line: Line) -> None:
         """Take an answer, once, from the kernel that was asked."""
         question = self._open.get(wire.id_of(message))
         if question is not None and question.kernel is kernel:
@@ -78,7 +78,7 @@ class Questions:
             del self._open[question.id]
             self._refuse(question.id, question.method)
 
-    def withdraw(self, message: Message, line: Line) -> None:
+    def withdraw(self, message: WireMessage, line: Line) -> None:
         """The agent takes a question back; its ids are its own."""
         id = wire.request_id(message.params)
         if question := self._open.get(id):
@@ -88,7 +88,7 @@ class Questions:
 
     # -- early ------------------------------------------------------------------------------------------------------
 
-    def keep(self, id: str, message: Message, line: bytes) -> None:
+    def keep(self, id: str, message: WireMessage, line: bytes) -> None:
         """Keep a line until a kernel has opened its session; refuse a question if that takes too long."""
         if sum(len(each[2]) for each in self._early) + len(line) > MAX_EARLY_BYTES:
             self._refuse_question(message)
@@ -111,7 +111,7 @@ class Questions:
 
     # -- nobody can answer ------------------------------------------------------------------------------------------
 
-    def _refuse_question(self, message: Message) -> None:
+    def _refuse_question(self, message: WireMessage) -> None:
         if message.has_id:
             self._refuse(wire.id_of(message), message.method)
 

@@ -31,7 +31,7 @@ CANCEL = "$/cancel_request"
 _NOTHING = Raw(b"")
 
 
-class Message(Struct):
+class WireMessage(Struct):
     """One line; without an id a notification, without a method an answer."""
 
     id: Id | UnsetType = UNSET
@@ -57,13 +57,13 @@ class _Members(Struct):
     code: int | None = None
 
 
-_read = Decoder(Message).decode
+_read = Decoder(WireMessage).decode
 _read_members = Decoder(_Members).decode
 
 
-def read(line: Line) -> Message | None:
+def read(line: Line) -> WireMessage | None:
     """Read a line; None if it is no message. Agents also send what strict JSON does not allow."""
-    message: Message | None
+    message: WireMessage | None
     try:
         message = _read(line)
     except (ValueError, RecursionError):
@@ -71,7 +71,7 @@ def read(line: Line) -> Message | None:
     return message if message and (message.method or message.has_id) else None
 
 
-def _read_leniently(line: Line) -> Message | None:
+def _read_leniently(line: Line) -> WireMessage | None:
     try:
         members = as_dict(load(line))
     except (ValueError, RecursionError):
@@ -80,10 +80,10 @@ def _read_leniently(line: Line) -> Message | None:
     if isinstance(id, bool | list | dict) or not isinstance(method, str):
         return None
     payload = {name: Raw(_dump(members[name])) for name in ("params", "result", "error") if name in members}
-    return Message(id, method, **payload)
+    return WireMessage(id, method, **payload)
 
 
-def id_of(message: Message) -> Id:
+def id_of(message: WireMessage) -> Id:
     """Return the id of a message that has one."""
     return None if message.id is UNSET else message.id
 
@@ -147,7 +147,7 @@ def request(id: int, method: str, params: Raw) -> bytes:
     return b'{"jsonrpc":"2.0","id":%d,"method":%s,"params":%s}\n' % (id, encode(method), bytes(params) or b"{}")
 
 
-def answer(id: Id | UnsetType, message: Message) -> bytes:
+def answer(id: Id | UnsetType, message: WireMessage) -> bytes:
     """The line of an answer with another id."""
     name, payload = ("error", message.error) if message.failed else ("result", message.result)
     return b'{"jsonrpc":"2.0","id":%s,"%s":%s}\n' % (encode(id), name.encode(), bytes(payload) or b"null")

@@ -30,10 +30,10 @@ CELL, SOURCE, OUTPUT, VARIABLE, VARIABLES = (
 """The tags of what the agent reads."""
 ASKING = "this is where the user asked you"
 
-MAX_CHARS = 16_000
+MAX_TEXT_CHARS = 16_000
 """Limit of one text; some agents replace a much longer one by a short preview."""
 TAIL_CHARS = 3_000
-"""Share of `MAX_CHARS` that goes to the end of a text that is cut."""
+"""Share of `MAX_TEXT_CHARS` that goes to the end of a text that is cut."""
 BRIEF_CHARS = 1_500
 """Limit of the outputs of each cell where all cells are read."""
 MAX_IMAGES = 8
@@ -93,7 +93,7 @@ def text_block(text: str) -> Json:
     return {"type": "text", "text": text.encode("utf-8", "replace").decode("utf-8")}
 
 
-def cut(text: str, how: Callable[[int], str], offset: int = 0, limit: int = MAX_CHARS) -> str:
+def cut(text: str, how: Callable[[int], str], offset: int = 0, limit: int = MAX_TEXT_CHARS) -> str:
     """Return at most `limit` characters of `text` from `offset` on: head, tail, and `how` to read on from an offset."""
     rest = text[offset:]
     if len(rest) <= limit:

@@ -9,7 +9,7 @@ import re
 from difflib import SequenceMatcher
 from itertools import chain, takewhile
 
-MAX_CHARS = 20_000
+MAX_COMPARED_SOURCE_CHARS = 20_000
 """Limit of both sources together up to which their words are compared; above it, their lines are."""
 _LINE_END = re.compile(r"\r\n?|\n")
 _WORD = re.compile(r"\w+|[^\S\r\n]*(?:\r\n?|\n)|[^\S\r\n]+|[^\w\s]")
@@ -29,7 +29,7 @@ def difference(own: str, expected: str) -> str:
 def edited(own: str, source: str) -> str:
     """`own` with what `source` has otherwise, and with its own blanks at the end."""
     body, end = own.rstrip(), next(iter(_LINE_END.findall(own)), "\n")
-    split = (_WORD if len(own) + len(source) <= MAX_CHARS else _LINE).findall
+    split = (_WORD if len(own) + len(source) <= MAX_COMPARED_SOURCE_CHARS else _LINE).findall
     before, after = split(body), split(_LINE_END.sub(lambda _: end, source.rstrip()))
     matcher = SequenceMatcher(None, [*map(_key, before)], [*map(_key, after)])
     parts = (before[a:b] if kind == "equal" else after[c:d] for kind, a, b, c, d in matcher.get_opcodes())

@@ -22,7 +22,7 @@ class Proposal(NamedTuple):
     cell_type: str = ""
 
 
-class Decision(NamedTuple):
+class GateDecision(NamedTuple):
     """`reason` tells the agent why not. `key` names the call to `Gate.finished`; empty if it is not shown."""
 
     allowed: bool
@@ -38,8 +38,8 @@ class Gate(Protocol):
         without a turn.
         """
 
-    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> Decision:
+    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> GateDecision:
         """Return True if `tool` may do what `proposal` says. `arguments` are as the agent passed them."""
 
-    def finished(self, decision: Decision, *, ok: bool) -> None:
+    def finished(self, decision: GateDecision, *, ok: bool) -> None:
         """Show how an allowed call ended."""

@@ -9,7 +9,7 @@ from ..tags import tagged
 from .content import (
     BRIEF_CHARS,
     CELL,
-    MAX_CHARS,
+    MAX_TEXT_CHARS,
     Json,
     Reading,
     cell_attributes,
@@ -61,7 +61,7 @@ def notebook_page(state: NotebookState, first: int) -> Result:
     """Return as many cells as there is room for, from the index `first` on."""
     heading = ", ".join(filter(None, (state.path, count(state.cells))))
     head, more = f"{heading}. {_SAVED if state.saved else ''}".rstrip(), []
-    room = MAX_CHARS - _ROOM_FOR_REST - len(head)
+    room = MAX_TEXT_CHARS - _ROOM_FOR_REST - len(head)
     shown = list[tuple[str, Json]]()
     for number, cell in enumerate(state.cells[first:], first + 1):
         text, attributes = _brief_cell(cell), cell_attributes(cell, number, is_asking=cell.id == state.asking)
@@ -97,7 +97,7 @@ def of_run(run: Run) -> Result:
 
 def of_runs(runs: Sequence[Run], total: int) -> Result:
     """Return some of `total` runs: each gets its share of the room, the last ones first."""
-    share, room, shown = max(MIN_SHARE, MAX_CHARS // total), MAX_CHARS, list[str]()
+    share, room, shown = max(MIN_SHARE, MAX_TEXT_CHARS // total), MAX_TEXT_CHARS, list[str]()
     for run in reversed(runs):
         text = _brief(run.found.text, run.id, share)
         room -= len(text) + _ROOM_FOR_WORDS

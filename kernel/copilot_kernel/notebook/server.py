@@ -32,7 +32,7 @@ from .loopback_http import (
     refuse,
     response,
 )
-from .mcp_session import McpSession, Tools
+from .mcp_session import McpSession, SessionTools
 
 PATH = "/mcp"
 TOKEN_BYTES = 32
@@ -75,7 +75,7 @@ class NotebookServer:
             self._port = self._server.sockets[0].getsockname()[1]
         return self._port
 
-    async def register(self, tools: Tools) -> Endpoint:
+    async def register(self, tools: SessionTools) -> Endpoint:
         """Serve `tools` to whoever has the token of the endpoint."""
         port = await self.listen()
         token = os.urandom(TOKEN_BYTES).hex()

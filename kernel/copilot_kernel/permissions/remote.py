@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SUFFIXES = (".md", ".markdown")
 UNKNOWN = "a host that is not known"
 # Of one text; to read it takes about a second.
-MAX_CHARS = 100_000
+MAX_MARKDOWN_CHARS = 100_000
 # As browsers read it: also `https:host`, `//host` and `\\host`.
 _HOST = re.compile(r"(?:\b(?:https?|ftp|wss?):[/\\]*|(?<![\w/\\])[/\\]{2,})([^\s/\\?#\"'<>(),;]+)", re.IGNORECASE)
 # Of a style.
@@ -60,7 +60,7 @@ def _side(mark: str, patch: str) -> str:
 def _sources(text: str) -> frozenset[tuple[str, str]]:
     """Each host, or what could be any, with what tells it from others of that name."""
     try:
-        if len(text) > MAX_CHARS:
+        if len(text) > MAX_MARKDOWN_CHARS:
             raise ValueError
         env = dict[str, Any]()
         html = _parser().render(text, env)
@@ -103,7 +103,7 @@ def _parser() -> MarkdownIt:
     """Parse as the page does, or read more: programs disagree about indented code, nesting and addresses."""
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"maxNesting": MAX_CHARS}).enable("table")
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_MARKDOWN_CHARS}).enable("table")
     parser.validateLink = lambda url: True  # type: ignore[method-assign]
     parser.add_render_rule("code_block", lambda _, tokens, at, options, env: parser.render(tokens[at].content, env))
     return parser

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 # Nobody reads a longer command to its end.
-MAX_CHARS = 10_000
+MAX_LINE_CHARS = 10_000
 MAX_COMMANDS = 50
 # Words, quotes and operators. Ordinary lines have fewer than a hundred; the limit bounds the time of a decision.
 MAX_TOKENS = 600
@@ -55,8 +55,8 @@ def parse_line(text: str) -> CommandLine:
 
 def invisible(text: str) -> str | None:
     """Why a person who reads `text` would not see all of it."""
-    if len(text) > MAX_CHARS:
-        return f"The command is longer than {MAX_CHARS:,} characters."
+    if len(text) > MAX_LINE_CHARS:
+        return f"The command is longer than {MAX_LINE_CHARS:,} characters."
     found = _NO_INK.search(text)
     plain = text.replace("\n", " ").replace("\t", " ")
     if not found and plain.isprintable():

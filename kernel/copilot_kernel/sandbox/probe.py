@@ -54,7 +54,7 @@ class SandboxUnavailable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class SandboxTools:
     """Absolute paths of programs, and the PATH on which they find others; empty: not needed here."""
 
     path: str
@@ -63,7 +63,9 @@ class Tools:
     socat: str = ""
 
 
-def find_tools(hosts: Sequence[str] | None, environ: Mapping[str, str], writable: tuple[Path, ...] = ()) -> Tools:
+def find_tools(
+    hosts: Sequence[str] | None, environ: Mapping[str, str], writable: tuple[Path, ...] = ()
+) -> SandboxTools:
     """Find the programs for a sandbox, with a network limited to `hosts` if given. Raises SandboxUnavailable.
 
     A program in a folder that the agent writes to is not used.
@@ -72,12 +74,12 @@ def find_tools(hosts: Sequence[str] | None, environ: Mapping[str, str], writable
     if sys.platform == "darwin":
         if hosts is None:
             raise SandboxUnavailable("On macOS a sandbox needs a list of hosts", _LIST)
-        return Tools(path, srt=_find("srt", environ, writable))
+        return SandboxTools(path, srt=_find("srt", environ, writable))
     if sys.platform != "linux":
         raise SandboxUnavailable("A sandbox needs Linux or macOS", _ELSEWHERE)
     if hosts is None:
-        return Tools(path, _find("bwrap", environ, writable))
-    return Tools(path, *(_find(name, environ, writable) for name in ("bwrap", "srt", "socat")))
+        return SandboxTools(path, _find("bwrap", environ, writable))
+    return SandboxTools(path, *(_find(name, environ, writable) for name in ("bwrap", "srt", "socat")))
 
 
 def _find(name: str, environ: Mapping[str, str], writable: tuple[Path, ...]) -> str:

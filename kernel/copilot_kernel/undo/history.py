@@ -24,7 +24,7 @@ from ..rendering.changes import changes_of
 from .cells import CHANGED_SINCE
 from .listing import named
 from .record import ChangedFile, TurnFiles, TurnRecorder
-from .repository import NO_GIT, SECONDS, TOO_SLOW, Repository, Snapshot
+from .repository import NO_GIT, SNAPSHOT_SECONDS, TOO_SLOW, Repository, Snapshot
 from .tree import ABSENT, Tree, digest_of
 
 # Earlier ones cannot be undone.
@@ -44,7 +44,7 @@ _EMPTY = digest_of(b"")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class UndoPlan:
     """Effects of undoing a turn now. `certain` files were changed by its calls, and by nothing else; `uncertain` ones
     may have been changed by something else, too. `skipped` are the others, with the reason.
     """
@@ -74,7 +74,7 @@ class _Snapshots:
 
     def begin(self, since: Snapshot | None = None) -> None:
         """Begin one, unless one is being made: that was begun before the first turn."""
-        self._deadline = time.monotonic() + SECONDS
+        self._deadline = time.monotonic() + SNAPSHOT_SECONDS
         is_made = self._thread.is_alive() and not self._is_over.is_set()
         if not is_made and self._failures < MAX_FAILURES:
             self._is_over, self._taken = Event(), []
@@ -150,7 +150,7 @@ class UndoHistory:
         if self._recorder is not None and not self._is_hanging and self._recorder.note(call):
             thread = Thread(target=self._recorder.look, args=(call,), daemon=True)
             thread.start()
-            thread.join(SECONDS)
+            thread.join(SNAPSHOT_SECONDS)
             self._is_hanging = thread.is_alive()
 
     async def end(self, number: int) -> None:
@@ -165,7 +165,7 @@ class UndoHistory:
         turns = [TurnFiles(number, lost, commands=commands, notes=(LOST,))]
         if not self._is_hanging:
             self._snapshots.begin(start)
-            with anyio.move_on_after(2 * SECONDS):
+            with anyio.move_on_after(2 * SNAPSHOT_SECONDS):
                 work = partial(self._finished, turns[0], recorder, start)
                 turns.append(await to_thread.run_sync(work, abandon_on_cancel=True))
         if turns[-1].files or commands or turns[-1].notes:
@@ -174,7 +174,7 @@ class UndoHistory:
         while len(self.turns) > MAX_TURNS:
             del self.turns[min(self.turns)]
 
-    def plan(self, number: int, shown: OpenDocuments = NOTHING_OPEN) -> Plan:
+    def plan(self, number: int, shown: OpenDocuments = NOTHING_OPEN) -> UndoPlan:
         """Return the plan of undoing a turn; nothing if it changed nothing, or is forgotten. Reads the files."""
         turn = self.turns.get(number, TurnFiles(number))
         beside = {os.path.realpath(path) for path in shown.beside}
@@ -190,9 +190,9 @@ class UndoHistory:
                 skipped.append((file.path, problem))
             else:
                 (certain if file.is_certain else uncertain).append(file)
-        return Plan(turn, tuple(certain), tuple(uncertain), tuple(skipped))
+        return UndoPlan(turn, tuple(certain), tuple(uncertain), tuple(skipped))
 
-    def restore(self, plan: Plan, files: Sequence[ChangedFile]) -> Outcome:
+    def restore(self, plan: UndoPlan, files: Sequence[ChangedFile]) -> Outcome:
         """Restore `files` of `plan`, each wholly or not at all; never over something that has changed since.
 
         A new file goes only when nothing is left of the turn that it may be the last copy of.

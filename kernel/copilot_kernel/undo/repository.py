@@ -27,7 +27,7 @@ from ..programs import find_outside, project_folders
 from .tree import ABSENT, MAX_FILE_BYTES, FileState, Tree, digest_of
 
 # Seconds that a Git command other than a snapshot may take.
-SECONDS = 1.0
+SNAPSHOT_SECONDS = 1.0
 # Of a project that is not in a Git work tree.
 MAX_FILES, MAX_BYTES = 20_000, 500 * 1000 * 1000
 # Of one conversation, and of all of the user's; and what of it snapshots leave for files that calls name.
@@ -263,7 +263,7 @@ class Repository:
         where = (f"--git-dir={self._made()}", f"--work-tree={self._work_tree or self._tree.root}")
         command = (self._program or "", *where, *self._options, *arguments)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        pipe, data, deadline = subprocess.PIPE, os.fsencode(given), time.monotonic() + SECONDS
+        pipe, data, deadline = subprocess.PIPE, os.fsencode(given), time.monotonic() + SNAPSHOT_SECONDS
         with subprocess.Popen(
             command, cwd=self._tree.root, env={**inherited, **environment}, stdin=pipe, stdout=pipe, stderr=pipe
         ) as process:
