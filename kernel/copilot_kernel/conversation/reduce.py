@@ -138,9 +138,13 @@ def _chunk(before: Conversation, chunk: Chunk) -> Conversation:
 def _is_of_task(before: Conversation) -> bool:
     """Whether the agent's text is a sub-agent's, which GitHub Copilot does not mark; decided where a message begins."""
     last = before.entries.last
-    if isinstance(last, Message) and last.turn == before.turn and not last.is_over:
-        if last.of_task or last.speaker == "agent":
-            return last.of_task
+    if (
+        isinstance(last, Message)
+        and last.turn == before.turn
+        and not last.is_over
+        and (last.of_task or last.speaker == "agent")
+    ):
+        return last.of_task
     return any(map(calls.runs_task, before.entries.unfinished()))
 
 

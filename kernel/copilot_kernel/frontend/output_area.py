@@ -151,17 +151,8 @@ class OutputArea:
         if self._status is not None and self._status_at <= now:
             self._slots.show_status(self._status, is_brief=self._is_vs_code)
             self._status = None
-        sent, is_late = 0, False
-        for due, slot in self._slots.waiting:
-            is_due = everything or due <= now
-            if is_due or slot.alone:  # text is rendered as it comes, so that little is left to do when it is due
-                is_late = not self._prepared(slot, until)
-            if is_due and not is_late:
-                sent += self._send(slot)
-            if is_late or self._loop.time() > until:
-                is_late = True
-                break  # those below must not come before it
-        self._pacer.next_at = now + sent / MAX_PER_SECOND
+        sent, is_late = self._send_due(now, until)
+        self._pacer.next_at = now if is_late else now + sent / MAX_PER_SECOND
         if not any(slot.dirty and slot.question for slot in self._slots):
             reports, self._when_drawn = self._when_drawn, []
             for report in reports:
@@ -173,6 +164,22 @@ class OutputArea:
             times.append(now)
         if times:
             self._pacer.wake(min(times))
+
+    def _send_due(self, now: float, until: float) -> tuple[int, bool]:
+        """The number of displays that were sent, and whether there was no time for more.
+
+        Text is rendered as it comes, so that little is left to do when it is due.
+        """
+        sent = 0
+        for due, slot in self._slots.waiting:
+            is_due = due <= now or until == inf
+            if (is_due or slot.alone) and not self._prepared(slot, until):
+                return sent, True  # those below must not come before it
+            if is_due:
+                sent += self._send(slot)
+            if self._loop.time() > until:
+                return sent, True
+        return sent, False
 
     def _read(self, until: float = inf) -> None:
         """Put what is new into its slots, a little of it even if this time of the loop has passed."""
