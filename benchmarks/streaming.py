@@ -24,9 +24,6 @@ RUNS = ((200, 1_000, None, 300, 6), (1_000, 10_000, 6, None, None), (2_000, 10_0
 STORM = 200_000
 STORM_SECONDS = 1.0
 
-Draws = list[tuple[float, int]]
-"""When the cell showed something new, and how many characters it showed then, without white space."""
-
 
 @dataclass
 class Stream:
@@ -88,7 +85,10 @@ def _streamed(command: tuple[str, ...], chunks: int, rate: int) -> Stream:
 
 
 def _draws(received: Iterable[Received], outputs: dict[Any, str]) -> Iterator[tuple[float, int]]:
-    """Streams join, displays replace. A footer is not the agent's text."""
+    """When the cell showed more, and how many characters then, without white space; fills `outputs`.
+
+    Streams join, displays replace. A footer is not the agent's text.
+    """
     shown = before = 0
     for message, _, at in received:
         kind, content = message["msg_type"], message["content"]
@@ -106,8 +106,8 @@ def _draws(received: Iterable[Received], outputs: dict[Any, str]) -> Iterator[tu
         before = shown
 
 
-def _ages(said: list[float], draws: Draws, parts: Iterable[str]) -> Iterator[float]:
-    """Seconds from each chunk to the first redraw that shows it."""
+def _ages(said: list[float], draws: list[tuple[float, int]], parts: Iterable[str]) -> Iterator[float]:
+    """Seconds from each chunk to the first of `draws` that shows it."""
     later = iter(draws)
     at, shown = next(later)
     for began, end in zip(said, accumulate(len(_solid(part)) for part in parts), strict=True):
