@@ -19,8 +19,9 @@ from ..rendering.status import STARTING, render_status
 from . import vs_code
 from .cell import Bundle, Cell
 from .first_status import BLANK
+from .open_question import OpenQuestion
 from .pacer import MAX_PER_SECOND, Pacer
-from .slots import OpenQuestion, Slot, Slots
+from .slots import Slot, Slots
 
 STATUS_DELAY = 0.2
 """Seconds from the first status until it is shown."""
@@ -85,16 +86,14 @@ class OutputArea:
             self._send(slot)
             await asyncio.sleep(0)
 
-    def open_question(
-        self, entry_id: int, question: OpenQuestion, shown: Callable[[], None] = lambda: None
-    ) -> Callable[[Notice], None]:
-        """Show a question at once, then call `shown`: the page saves the notebook then, with the question in it.
+    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
+        """Show a question at once, then set its `shown`: the page saves the notebook then, with the question in it.
 
         The answer takes it away again, and leaves a line if nothing else says it.
         """
         self._read()
-        decide = self._slots.open_question(entry_id, question)
-        self._when_drawn.append(shown)
+        decide = self._slots.open_question(question)
+        self._when_drawn.append(question.shown.set)
         self._hurry()
 
         def close(line: Notice) -> None:
@@ -213,9 +212,9 @@ class OutputArea:
             self._send_bundle(slot, bundle)
             slot.shown = bundle
             self._slots.rested(slot, self._pacer.rest(began, _size(bundle)))
-        if slot.question is None and slot.withdraw is not None:
-            slot.withdraw()
-            slot.withdraw = None
+        if slot.question is None and slot.card is not None:
+            slot.card.close()
+            slot.card = None
         return changed
 
     def _send_bundle(self, slot: Slot, bundle: Bundle) -> None:
@@ -227,8 +226,8 @@ class OutputArea:
             return
         below = self._displayed[self._displayed.index(slot) + 1 :]
         if (asking := [each for each in below if each.question]) and _height(bundle) != _height(slot.shown):
-            for each in asking:
-                each.shifted()
+            for card in filter(None, (each.card for each in asking)):
+                card.shifted()
         if WIDGET_VIEW in bundle and WIDGET_VIEW in slot.shown:
             # JupyterLab would put both widgets into one container, and hide that when the first is closed.
             self._cell.update(BLANK, display_id=slot.display_id)
