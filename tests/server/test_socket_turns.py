@@ -13,7 +13,7 @@ from copilot_kernel.errors import AgentNotFound, UsageError
 from copilot_kernel.rendering import entry as rendered
 from copilot_kernel.server.chat import html
 from copilot_kernel.server.chat.outbox import Outbox
-from copilot_kernel.server.chat.session import MAX_WAITING
+from copilot_kernel.server.chat.prompts import MAX_WAITING
 from copilot_kernel.server.chat.sessions import ChatSessionManager
 from copilot_kernel.server.pool import AgentPool
 from hypothesis import given
@@ -101,7 +101,7 @@ async def test_the_end_says_what_the_turn_cost_where_the_agent_does(pool: AgentP
 
     async with scripted(pool, session_prompt=prompt), chat_manager(pool, settings) as chats:
         session = await chats.new(page := Listener(with_html=True))
-        session.send("Hello")
+        session.prompts.send("Hello")
         await page.done()
     facts = re.sub("<.*?>", "", page.of("done")[0]["html"])
     assert re.fullmatch(r"context 90 % full · .* · 1,234 tokens · 0\.125 USD so far · \d+\.\d s", facts), facts
@@ -136,7 +136,7 @@ async def test_titles_and_names_of_options_show_what_hides_in_them(speaker: Spea
 async def test_only_yes_and_y_approve(speaker: Speaker) -> None:
     tried = {"y": True, " YES ": True, "no": False, "yess": False, "": False, "always": False, True: False, None: False}
     for response, approved in [*tried.items(), (["yes"], False)]:
-        speaker.session.send("demo: ask")
+        speaker.session.prompts.send("demo: ask")
         asked = await speaker.nth("tool_approval_request", len(speaker.events("approval_resolved")) + 1)
         speaker.answer(asked["call_id"], response)
         await speaker.done(len(speaker.of("done")) + 1)
@@ -183,7 +183,7 @@ async def test_a_rule_goes_with_a_yes_and_holds_from_then_on(speaker: Speaker) -
     await speaker.done()
     resolved = speaker.events("approval_resolved")[0]["reason"]
     assert resolved == "allowed by you; rule `Bash(echo *)` added for this session"
-    speaker.session.send("demo: shell echo you")
+    speaker.session.prompts.send("demo: shell echo you")
     await speaker.done(2)
     done = [each["decision"] for each in speaker.events("tool_done")]
     assert (done[-1], len(speaker.events("tool_approval_request"))) == ("allowed by rule `Bash(echo *)`", 1)
@@ -213,7 +213,7 @@ async def test_options_say_what_the_agent_remembers_and_what_their_names_hide(sp
 
 async def test_a_page_gets_the_buttons_of_notebooks_and_other_clients_do_not(speaker: Speaker) -> None:
     speaker.session.join(page := Listener(with_html=True))
-    speaker.session.send("demo: shell echo hi")
+    speaker.session.prompts.send("demo: shell echo hi")
     asked, plain = await page.event("tool_approval_request"), await speaker.event("tool_approval_request")
     speaker.answer(asked["call_id"], "no")
     await speaker.done()
@@ -227,7 +227,7 @@ async def test_a_page_gets_the_buttons_of_notebooks_and_other_clients_do_not(spe
 
 @pytest.mark.parametrize(("text", "at_once"), [("demo: ask\nask", 1), ("demo: ask2", 2)], ids=["in a row", "at once"])
 async def test_an_answer_counts_once_and_for_its_own_question(speaker: Speaker, text: str, at_once: int) -> None:
-    speaker.session.send(text)
+    speaker.session.prompts.send(text)
     one = (await speaker.nth("tool_approval_request", at_once))["call_id"]
     speaker.answer(one, "yes")
     await speaker.nth("tool_approval_request", 2)
@@ -252,9 +252,9 @@ async def test_a_question_that_is_not_answered_within_the_limit_is_rejected(spea
 
 
 async def test_stop_cancels_the_turn_its_question_and_what_waits(speaker: Speaker) -> None:
-    speaker.session.send("demo: ask")
+    speaker.session.prompts.send("demo: ask")
     await speaker.ask("demo: say never")
-    speaker.session.stop()
+    speaker.session.prompts.stop()
     await speaker.done(2)
     assert [each["stop_reason"] for each in speaker.of("done")] == ["cancelled"] * 2
     assert speaker.events("approval_resolved")[0]["approved"] is False
@@ -266,9 +266,9 @@ async def test_stop_cancels_the_turn_its_question_and_what_waits(speaker: Speake
 async def test_prompts_wait_for_one_another_and_only_so_many(speaker: Speaker) -> None:
     asked = await speaker.ask("demo: ask")
     for number in range(MAX_WAITING):
-        speaker.session.send(f"demo: say {number},")
+        speaker.session.prompts.send(f"demo: say {number},")
     with pytest.raises(UsageError, match="already waiting"):
-        speaker.session.send("demo: say too much")
+        speaker.session.prompts.send("demo: say too much")
     assert [each["waiting"] for each in speaker.events("queued")] == list(range(1, MAX_WAITING + 1))
     speaker.answer(asked["call_id"], "no")
     await speaker.done(MAX_WAITING + 1)
@@ -277,8 +277,8 @@ async def test_prompts_wait_for_one_another_and_only_so_many(speaker: Speaker) -
 
 async def test_a_command_that_only_reads_does_not_wait_and_others_keep_their_place(speaker: Speaker) -> None:
     asked = await speaker.ask("demo: ask")
-    speaker.session.send("/model scripted-large")
-    speaker.session.send("/status")
+    speaker.session.prompts.send("/model scripted-large")
+    speaker.session.prompts.send("/status")
     told = await speaker.until(lambda told: told["type"] == "message")
     assert "demo agent" in told["content"]
     speaker.answer(asked["call_id"], "yes")

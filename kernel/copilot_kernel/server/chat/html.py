@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from typing import assert_never
@@ -24,8 +25,8 @@ from ...rendering.attachment import attachment_html, attachment_text
 from ...rendering.entry import MAX_GROUP, is_quiet, parts, render, render_group
 from ...rendering.markup import escape, pre
 from ...rendering.output import shortened
-from .encoder import card, is_file, prompt_text
-from .wire import EntryHtml
+from .history import prompt_text
+from .media import card, is_file
 
 MAX_PER_SECOND = 20
 SECONDS_PER_CHARACTER = 3e-6
@@ -38,6 +39,17 @@ MAX_ENTRY_CHARS = 2_000_000
 """Of one entry's HTML; a larger one is sent as shortened text."""
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryHtml:
+    """`html` replaces what stood at (`entry`, `piece`); it is empty if the entry is shown with an earlier one."""
+
+    entry: int
+    piece: int
+    kind: str
+    html: str
+    status: str = ""
 
 
 class HtmlBatcher:
