@@ -192,7 +192,7 @@ def save_rule(kind: Kind, rule: str, file: Path | None = None) -> Path:
         with _folder_locked(file.parent):
             _add(kind, rule, file)
     except UnicodeEncodeError as error:
-        message = f"The rule cannot be saved in {file}: it or the file has half a character (a lone surrogate)."
+        message = f"Cannot save the rule in {file}: one of them contains an invalid character (a lone surrogate)."
         raise UsageError(message, "Remove that character.") from error
     except OSError as error:
         message = f"{file} cannot be written: {error.strerror or error}."
