@@ -6,10 +6,11 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from ...acp.elicitation import Elicitation, ElicitationAnswer
 from ...acp.messages import PermissionOption

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, assert_never
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ...acp.messages import Block, ResourceLink
 from ...conversation.model import FINAL, Attachment, Entry, Message, Notice, Plan, ToolCall
@@ -32,9 +32,11 @@ MAX_RESULT_CHARS = 100_000
 MAX_ARGUMENTS_CHARS = 500_000
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """`entry` was `before`; None if it is new. `text` is what is new of a message, `call_id` the id of a tool call."""
+class Change(Struct, frozen=True, dict=True):
+    """`entry` was `before`; None if it is new. `text` is what is new of a message, `call_id` the id of a tool call.
+
+    Its messages are composed when the first socket needs them.
+    """
 
     entry: Entry
     before: Entry | None = None
@@ -46,6 +48,16 @@ class Change:
         """A tool call has got its final status."""
         status = getattr(self.entry, "status", "")
         return status in FINAL and status != getattr(self.before, "status", "")
+
+    @cached_property
+    def news(self) -> tuple[wire.Message, ...]:
+        """What HTML shows otherwise."""
+        return tuple(_news(self))
+
+    @cached_property
+    def result(self) -> tuple[wire.Message, ...]:
+        """How a tool call ended, and then what a command printed, which HTML shows otherwise."""
+        return tuple(_result(self.entry, self.call_id)) if isinstance(self.entry, ToolCall) and self.has_ended else ()
 
 
 Update = Change | EntryHtml | wire.Message
@@ -160,12 +172,12 @@ def messages(update: Update, with_html: bool) -> Iterator[wire.Message]:
             yield update
         case EntryHtml():
             if with_html:
-                yield event("entry", **asdict(update))
+                yield event("entry", **structs.asdict(update))
+        case Change() if with_html:
+            yield from update.result[:1]
         case Change():
-            if not with_html:
-                yield from _news(update)
-            if update.has_ended and isinstance(update.entry, ToolCall):
-                yield from _end(update.entry, update.call_id, with_html)
+            yield from update.news
+            yield from update.result
 
 
 def _news(change: Change) -> Iterator[wire.Message]:
@@ -208,12 +220,12 @@ def _call(change: Change, call: ToolCall) -> Iterator[wire.Message]:
         yield event("tool_update", **told, status=call.status)
 
 
-def _end(call: ToolCall, id: str, with_html: bool) -> Iterator[wire.Message]:
+def _result(call: ToolCall, id: str) -> Iterator[wire.Message]:
     output = output_of(call)
     decision = {"decision": call.decision} if call.decision else {}
     result = shortened(raw.without_exit_line(output), MAX_RESULT_CHARS)
     yield event("tool_done", call_id=id, result=result, status=call.status, **decision)
-    if not with_html and call.kind == "execute" and call.status in ("completed", "failed"):
+    if call.kind == "execute" and call.status in ("completed", "failed"):
         yield _command_result(call, id, output)
 
 

@@ -11,11 +11,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from typing import assert_never
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
@@ -41,8 +41,7 @@ MAX_ENTRY_CHARS = 2_000_000
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class EntryHtml:
+class EntryHtml(Struct, frozen=True):
     """`html` replaces what stood at (`entry`, `piece`); it is empty if the entry is shown with an earlier one."""
 
     entry: int

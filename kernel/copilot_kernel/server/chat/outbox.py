@@ -74,9 +74,7 @@ def newest(updates: Iterable[Update], max_chars: int = MAX_CHARS // 2) -> list[U
 
 
 def _replacement_key(message: Message) -> Hashable:
-    match message.members:
-        case {"event": "entry", "entry": entry, "piece": piece}:
-            return (entry, piece)
-        case {"event": name} if name in REPLACED:
-            return str(name)
-    return None
+    members, name = message.members, message.members.get("event")
+    if name == "entry":
+        return members["entry"], members["piece"]
+    return name if name in REPLACED else None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
+from msgspec import Struct
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from ...errors import UsageError
@@ -99,13 +100,17 @@ def _problems(error: ValidationError) -> str:
 # -- messages to the client -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True, dict=True):
     """A JSON object with a `type`; subscribers that asked for HTML get the members in `html`, too."""
 
     type: str
     members: Mapping[str, Any]
-    html: Mapping[str, Any] = field(default_factory=dict)
+    html: Mapping[str, Any] = {}
+
+    @cached_property
+    def plain(self) -> str:
+        """JSON without HTML, composed once for all sockets."""
+        return _as_json({"type": self.type, **self.members})
 
 
 def event(name: str, /, **members: Any) -> Message:
@@ -136,5 +141,10 @@ def done(stop_reason: str, html: str = "", **known: Any) -> Message:
 
 def compose(message: Message, with_html: bool = False) -> str:
     """`message` as JSON text."""
-    members = {"type": message.type, **message.members, **(message.html if with_html else {})}
+    if with_html and message.html:
+        return _as_json({"type": message.type, **message.members, **message.html})
+    return message.plain
+
+
+def _as_json(members: Mapping[str, Any]) -> str:
     return json.dumps(clean(members), ensure_ascii=False)
