@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from copilot_widgets.answers import Reply
 from msgspec import to_builtins
 from msgspec.structs import replace
 
@@ -17,14 +16,14 @@ from ...acp.messages import PermissionOption
 from ...conversation.model import Conversation, Entry
 from ...errors import UsageError, trace
 from ...frontend.lexers import begin, load
+from ...frontend.permission_question import PermissionQuestion
 from ...permissions import policy
 from ...permissions.question import PermissionAnswer, Question
-from ...rendering.answers import answers_to
 from ...rendering.markdown import to_html
 from ...rendering.markup import escape
 from ...rendering.permission_options import STANDING, label, remark, remembered
-from ...rendering.plain import visible_line, visible_text
-from ...rendering.question import allowed_by, headline, languages_in, question_html
+from ...rendering.plain import visible_line
+from ...rendering.question import allowed_by, languages_in
 from .feed import CallIds, EntryFeed, SaveFile, Update, arguments, tool
 from .history import Line, last_messages
 from .html import EntryHtml, HtmlBatcher
@@ -50,14 +49,6 @@ class Subscriber(Protocol):
         """Send it when there is time; never waits."""
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenQuestion:
-    question: Question
-    request: Message
-    review: policy.RuleReview
-    answer: asyncio.Future[PermissionAnswer]
-
-
 class PendingApprovals:
     """The open questions of one conversation: any subscriber may answer, once, within `limit` seconds.
 
@@ -66,36 +57,34 @@ class PendingApprovals:
 
     def __init__(self, call_ids: CallIds, publish: Callable[[Message], None], root: str, limit: float) -> None:
         self._call_ids, self._publish, self._root, self._limit = call_ids, publish, root, limit
-        self._open: dict[str, _OpenQuestion] = {}
+        self._open: dict[str, tuple[Message, PermissionQuestion]] = {}
 
     @property
     def requests(self) -> tuple[Message, ...]:
         """The open questions, oldest first."""
-        return tuple(each.request for each in self._open.values())
+        return tuple(request for request, _ in self._open.values())
 
     def __contains__(self, call_id: str) -> bool:
         return call_id in self._open
 
-    async def ask(self, question: Question) -> PermissionAnswer:
+    async def ask(self, asked: Question) -> PermissionAnswer:
         """The one answer; cancelled when the question is withdrawn."""
-        call_id = self._call_ids.of_question(question.call, question.key)
-        request = self._request(question, call_id)
-        if len(request.html["html"]) > MAX_QUESTION_CHARS:
-            return PermissionAnswer(policy.reject(question.options), "none", "it is too large to be shown here")
-        review = policy.RuleReview(question, self._root, os.path.expanduser("~"))
-        open_question = _OpenQuestion(question, request, review, asyncio.get_running_loop().create_future())
-        answer = PermissionAnswer(None, "cancel", "withdrawn")
-        self._open[call_id] = open_question
+        question = PermissionQuestion(asked, self._root, places=())
+        if len(question.html) > MAX_QUESTION_CHARS:
+            return PermissionAnswer(policy.reject(asked.options), "none", "it is too large to be shown here")
+        call_id = self._call_ids.of_question(asked.call, asked.key)
+        request, answer = self._request(question, call_id), question.unanswered("withdrawn")
+        self._open[call_id] = request, question
         self._publish(request)
         try:
             async with asyncio.timeout(self._limit):
-                answer = await open_question.answer
+                answer = await asyncio.wrap_future(question.answer)
         except TimeoutError:
             reason = f"no answer within {self._limit:g} s"
-            answer = PermissionAnswer(policy.reject(question.options), "none", reason)
+            answer = PermissionAnswer(policy.reject(asked.options), "none", reason)
         finally:
             del self._open[call_id]
-            words = visible_line(answer.words(question.options))
+            words = visible_line(answer.words(asked.options))
             self._publish(event("approval_resolved", call_id=call_id, approved=answer.allows, reason=words))
         return answer
 
@@ -104,39 +93,39 @@ class PendingApprovals:
 
         Raises UsageError for a question that is not open, or has no such option.
         """
-        found = self._open.get(action.call_id)
+        _, found = self._open.get(action.call_id, (None, None))
         if found is None or found.answer.done():
             raise UsageError(f"No open question {action.call_id:.100}.", "It may have been answered already.")
-        option, rule = _chosen(action, found.question.options), action.rule.strip()
-        answer = PermissionAnswer(option, "you", rule=rule, feedback=action.reason.strip())
-        if answer.feedback and not answer.rejects:
+        options, reason, rule = found.question.options, action.reason.strip(), action.rule.strip()
+        option = _chosen(action, options)
+        if reason and (option is None or option.kind not in ("reject_once", "reject_always")):
             raise UsageError("A reason is only for a rejection.", "Answer without it, or reject the call.")
         if rule and (option is None or option.kind != "allow_once"):
             raise UsageError("A rule is only for allowing this once.", "Answer without it, or with yes.")
-        if rule and (complaint := found.review.complaint(rule)):
-            self._publish(event("rule_refused", call_id=action.call_id, content=visible_text(complaint)))
-        else:
-            found.answer.set_result(answer)
+        if option is None:
+            found.settle(PermissionAnswer(None, "you"))
+        elif complaint := found.reply(Reply(options.index(option), reason, rule)):
+            self._publish(event("rule_refused", call_id=action.call_id, content=complaint))
 
-    def _request(self, question: Question, call_id: str) -> Message:
-        """`html` is what a person must see, `about` names in a line what an answer allows.
+    def _request(self, question: PermissionQuestion, call_id: str) -> Message:
+        """`about` names in a line what an answer allows.
 
         `suggestion` is the narrowest rule that would cover it; empty if none is worth saving.
         """
-        call, answers = question.call, answers_to(question, self._root, places=())
+        asked, rule = question.question, question.answers.rule
         request = event(
             "tool_approval_request",
             call_id=call_id,
-            tool=tool(call),
-            arguments=arguments(call),
-            title=visible_line(call.best_title),
-            options=[_option(question, option) for option in question.options],
-            entry=call.id,
-            about=allowed_by(question, self._root),
-            suggestion=answers.rule.value if answers.rule else "",
+            tool=tool(asked.call),
+            arguments=arguments(asked.call),
+            title=visible_line(asked.call.best_title),
+            options=[_option(asked, option) for option in asked.options],
+            entry=asked.call.id,
+            about=allowed_by(asked, self._root),
+            suggestion=rule.value if rule else "",
         )
-        shown = {"html": question_html(question, self._root), "headline": headline(question, self._root)}
-        return replace(request, html={**shown, "answers": to_builtins(answers)})
+        shown = {"html": question.html, "headline": question.title, "answers": to_builtins(question.answers)}
+        return replace(request, html=shown)
 
 
 def _option(question: Question, option: PermissionOption) -> dict[str, str]:
