@@ -15,6 +15,7 @@ from functools import partial
 from itertools import takewhile
 from typing import assert_never
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
@@ -25,8 +26,8 @@ from ...rendering.attachment import attachment_html, attachment_text
 from ...rendering.entry import MAX_GROUP, is_quiet, parts, render, render_group
 from ...rendering.markup import escape, pre
 from ...rendering.output import shortened
-from .encoder import card, is_file, prompt_text
-from .wire import EntryHtml
+from .history import prompt_text
+from .media import card, is_file
 
 RENDER_SECONDS, FINAL_RENDER_SECONDS = 0.1, 1.0
 """How long rendering may block the event loop, while something changes and at the end of a response."""
@@ -36,6 +37,16 @@ MAX_ENTRY_CHARS = 2_000_000
 """Of one entry's HTML; a larger one is sent as shortened text."""
 
 _log = logging.getLogger(__name__)
+
+
+class EntryHtml(Struct, frozen=True):
+    """`html` replaces what stood at (`entry`, `piece`); it is empty if the entry is shown with an earlier one."""
+
+    entry: int
+    piece: int
+    kind: str
+    html: str
+    status: str = ""
 
 
 class HtmlBatcher:
