@@ -303,7 +303,6 @@ class KernelSession(ChatRunner):
         return _notebook_key() if self._watched else ""
 
     def _chat_of(self, settings: Settings, key: str) -> Chat:
-        from ..acp.messages import Chunk
         from ..chat import open_chat
 
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
