@@ -6,7 +6,6 @@ import anyio
 import pytest
 from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField
 from copilot_kernel.rendering.elicitation import (
-    MAX_ATTEMPTS,
     NOT_OPENED,
     SECRET,
     UNSAFE,
@@ -16,6 +15,7 @@ from copilot_kernel.rendering.elicitation import (
     render_elicitation,
 )
 from copilot_kernel.rendering.question import OPEN
+from copilot_kernel.rendering.typed_answer import MAX_ATTEMPTS
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
@@ -171,8 +171,10 @@ def interviewed(request: Elicitation, *lines: str) -> tuple[list[str], Elicitati
             raise EOFError
         return left.pop(0)
 
-    answer = anyio.run(interview, request, ask)
-    return prompts, None if len(prompts) > len(lines) else answer
+    try:
+        return prompts, anyio.run(interview, request, ask)
+    except EOFError:
+        return prompts, None
 
 
 def test_each_field_is_asked_and_the_values_are_the_answer():

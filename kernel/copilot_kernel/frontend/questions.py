@@ -164,8 +164,11 @@ class Questions:
 
         A client that connects during the grace time gets one of its own.
         """
-        cell, card, known = self._cell, question.card, self._cell.others_before
-        while card is not None:
+        cell, card = self._cell, question.card
+        if card is None:
+            return
+        known = cell.others_before
+        while True:
             known = await cell.clients.another(cell.session, known)
             if await card.is_drawn(GRACE_SECONDS) or await asyncio.to_thread(_is_saved, card):
                 continue
