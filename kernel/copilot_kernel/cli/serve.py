@@ -17,6 +17,7 @@ from typing import Any
 
 from ..errors import CopilotError, UsageError
 from ..server import require_dependencies
+from ..system import DETACHED, has_all_rights, set_mode
 from .error_text import FAILED
 from .parser import names
 
@@ -128,16 +129,14 @@ def _launch(port: int | None, options: Sequence[str], log: Path) -> subprocess.P
     """In a session of its own; its output, without its token, goes to a file that only the user can read."""
     command = [sys.executable, "-P", "-c", MAIN, *_command_line(port, options), "--StandaloneServer.tell_token=False"]
     with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-        os.fchmod(file.fileno(), 0o600)
+        set_mode(file.fileno(), 0o600)
         file.truncate()
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
-        )
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, **DETACHED)
 
 
 def _command_line(port: int | None, options: Sequence[str]) -> list[str]:
     """Arguments of `jupyter copilot`; `options` are the user's own."""
-    as_root = ["--allow-root"] if os.geteuid() == 0 else []
+    as_root = ["--allow-root"] if has_all_rights() else []
     return [*([f"--port={port}"] if port is not None else []), *as_root, *options]
 
 

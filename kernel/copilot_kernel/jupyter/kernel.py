@@ -24,13 +24,14 @@ from ..frontend.page_comm import Pages
 from ..frontend.vs_code import is_cell
 from ..frontend.warm_start import WarmStart
 from ..rendering.plain import clean, visible_line
+from ..system import parent
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
 from .history import Line, select
 
 Reply = dict[str, Any]
 
-PARENT = os.getppid()
+PARENT = parent()
 """As early as it can be asked for: the parent may end while the kernel starts."""
 MAX_HISTORY = 1_000
 """Cells that are kept for front ends that ask for history."""
