@@ -25,6 +25,7 @@ from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
 from ..notebook.live import NotebookSource
 from ..permissions import inputs, policy
+from ..permissions.drives import disk_path, policy_path
 from ..permissions.grants import ACCEPT_EDITS, ACCEPTING
 from ..permissions.policy import Decision, PolicyContext
 from ..permissions.request import PolicyRequest
@@ -160,7 +161,7 @@ def resolve(paths: Iterable[str]) -> Mapping[str, str]:
     found = {}
     for path in paths:
         with suppress(OSError, ValueError):
-            found[path] = os.path.realpath(path)
+            found[path] = policy_path(os.path.realpath(disk_path(path)))
     return found
 
 

@@ -14,12 +14,13 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import PurePath
 from typing import BinaryIO
 
 from anyio import CapacityLimiter, to_thread
 
 from ..errors import HostError, HostMissing, HostRefused
+from ..permissions.drives import spelling_problem
 from ..permissions.paths import is_never_written, protection
 from ..system import OpenFolder, keep_rights
 
@@ -54,7 +55,7 @@ def locate(root: str, path: str) -> ProjectPath:
     """Resolve `path`, which need not exist; `root` is a real path. Raises HostRefused."""
     _check(path)
     with translating(path):
-        real = PurePosixPath(os.path.realpath(path))
+        real = PurePath(os.path.realpath(path))
     if not real.is_relative_to(root):
         raise HostRefused(f"{path} is outside {root}")
     parts = real.relative_to(root).parts
@@ -110,9 +111,11 @@ def _check(path: str) -> None:
         raise HostRefused(f"{path!r} is not a valid file name") from error
     if "\0" in path or length > MAX_PATH_BYTES:
         raise HostRefused(f"{path[:100]!r} is not a valid path: it is too long or has a null character")
-    if not path.startswith("/"):
+    if not os.path.isabs(path):
         raise HostRefused(f"{path!r} is not absolute")
-    if path.rpartition("/")[2] in ("", ".", ".."):
+    if spelling := spelling_problem(path):
+        raise HostRefused(f"{path!r} {spelling}")
+    if os.path.basename(path) in ("", ".", ".."):
         raise HostRefused(f"{path} is a folder")
 
 
@@ -163,7 +166,7 @@ class Files:
         await to_thread.run_sync(_write, place, _encoded(place, content), limiter=self._threads)
 
     def _check_writable(self, place: ProjectPath) -> None:
-        ours = any(PurePosixPath(place.path).is_relative_to(path) for path in self._protected)
+        ours = any(PurePath(place.path).is_relative_to(path) for path in self._protected)
         if ours or is_never_written(place.parts):
             raise HostRefused(f"Agents may not write {place.path}", "Change it yourself.")
 
