@@ -176,7 +176,7 @@ def _rows(*, changes: bool) -> dict[tuple[str, ...], str]:
 
 def agents_named(command: str) -> list[str]:
     """The agents that a command line names; empty if it is unknown. Folders do not: ~/claude/bin/agent is unknown."""
-    names = [word.rpartition("/")[2] for word in command.lower().split()]
+    names = [re.split(r"[/\\]", word)[-1] for word in command.lower().split()]
     return [agent for agent in policy_data()["runs"] if any(agent in name for name in names)]
 
 
