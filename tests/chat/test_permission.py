@@ -8,8 +8,10 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel.chat import Chat, rules
+from copilot_kernel.chat.chat import UNSENT
 from copilot_kernel.chat.permission import RESET
 from copilot_kernel.errors import UsageError
+from copilot_kernel.permissions.policy import CHANGES_SETTINGS
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.permissions.rulebook import NOT_A_RULE
 
@@ -118,7 +120,7 @@ async def test_our_own_settings_are_always_asked_about(opened: Open, project: Pa
     async with opened(allow=("Edit",), permission_mode=mode, state=str(state)) as chat:
         for place in ("copilot_kernel.json", "state/session.json"):
             await ask(chat, _create(place, project), person := Person("reject_once"))
-            assert ["our own settings" in question.why for question in person.questions] == [True]
+            assert [CHANGES_SETTINGS in question.why for question in person.questions] == [True]
     assert not (project / "copilot_kernel.json").exists()
 
 
@@ -245,4 +247,4 @@ async def test_the_reason_is_not_sent_when_the_turn_was_cancelled_and_the_user_i
     turn = await cancelled(chat, both, person := Teacher("reject_once"), lambda: person.asked)
     assert (turn.stop_reason, turn.number) == ("cancelled", 1)
     assert (await ask(chat, "demo: say after")).number == 2
-    assert person.notices[-1].startswith("This was not sent to the agent")
+    assert person.notices[-1].startswith(UNSENT.format(""))

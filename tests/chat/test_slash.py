@@ -184,7 +184,7 @@ async def test_what_the_agent_says_of_its_options_and_mode_counts(opened: Open) 
 
 
 def test_the_list_is_closed_and_each_row_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text("utf-8")
     for row in changes_of("unknown"):
         assert bool(row.command) != bool(row.option)
         assert bool(row.says) == (row.kind != "turns")

@@ -52,7 +52,7 @@ def test_the_script_that_npm_starts_is_known_and_no_other(text: str, script: str
     "argument", ['"', 'a" & echo INJECTED', "%OS%", "!x!", "a^b", "a&b", "a|b", "<x", ">x", "a\nb"]
 )
 def test_an_argument_that_cmd_would_run_is_refused(argument: str) -> None:
-    with pytest.raises(ValueError, match="cmd.exe") as refused:
+    with pytest.raises(ValueError, match=r"cmd\.exe") as refused:
         check_arguments(("--acp", argument))
     assert str(refused.value) == UNSAFE_ARGUMENT.format(argument)
 

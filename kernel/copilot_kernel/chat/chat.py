@@ -53,7 +53,7 @@ COMMANDS_SECONDS = 1.0
 """For which a prompt that begins with `/` waits, if the agent has not said yet which commands it has."""
 ENDED = "The agent did not stop in time and was ended; the next prompt starts it again."
 SENT = "You told the agent: {}"
-UNSENT = "This was not sent to the agent, because the turn did not end by itself: {}"
+UNSENT = "Not sent, because the turn was stopped: {}"
 # What is shown of changes, by their kinds.
 STANDING: dict[Kind, str] = {"questions": "does not ask", "turns": "runs without a prompt"}
 

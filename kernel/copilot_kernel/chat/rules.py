@@ -196,7 +196,7 @@ def save_rule(kind: Kind, rule: str, file: Path | None = None) -> Path:
     except Timeout as error:
         raise UsageError(LOCKED.format(file), "Try again when that program is done.") from error
     except UnicodeEncodeError as error:
-        message = f"The rule cannot be saved in {file}: it or the file has half a character (a lone surrogate)."
+        message = f"Cannot save the rule in {file}: one of them contains an invalid character (a lone surrogate)."
         raise UsageError(message, "Remove that character.") from error
     except OSError as error:
         message = f"{file} cannot be written: {error.strerror or error}."

@@ -21,7 +21,7 @@ from ..errors import UsageError
 from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line
 from ..undo.cells import CellLog
-from ..undo.history import LOST, Outcome, Plan, UndoHistory
+from ..undo.history import LOST, Outcome, UndoHistory, UndoPlan
 from ..undo.listing import ListedChange, listed
 from ..undo.record import ChangedFile, TurnFiles
 from ..undo.tree import UNKNOWN
@@ -93,7 +93,7 @@ class Undo:
             turn = self.history.turns.get(number, TurnFiles(number))
             self.history.turns[number] = replace(turn, cells=cells)
 
-    async def plan(self, number: int, shown: OpenDocuments) -> Plan:
+    async def plan(self, number: int, shown: OpenDocuments) -> UndoPlan:
         """See `UndoHistory.plan`. Raises UsageError if turns are not recorded."""
         self.leave_out(shown.notebook)
         return await to_thread.run_sync(self._recorded().plan, number, shown)
@@ -102,7 +102,7 @@ class Undo:
         """The agent has to know that these were restored, which turn `number` had changed."""
         self._undone.setdefault(self._session_of.get(number, ""), []).extend(names)
 
-    async def restore(self, plan: Plan, files: Sequence[ChangedFile]) -> Outcome:
+    async def restore(self, plan: UndoPlan, files: Sequence[ChangedFile]) -> Outcome:
         """Restore `files` of `plan`, between two turns."""
         async with self._turns:
             outcome = await to_thread.run_sync(partial(self._recorded().restore, plan, files))

@@ -122,7 +122,7 @@ def _from_disk(log: StoredSession) -> IndexedSession:
 
 
 def _is_in(session: IndexedSession, folder: str) -> bool:
-    """Whether it worked in this folder; an agent that was asked for those of a folder need not name it."""
+    """Return True if a session worked in this folder; an agent asked for those of a folder need not name it."""
     if not session.cwd:
         return AGENT in session.sources
     return os.path.realpath(session.cwd) == os.path.realpath(folder)

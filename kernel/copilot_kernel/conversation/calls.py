@@ -1,4 +1,4 @@
-"""How an update, a question, an answer and the end of the turn change a tool call.
+"""Changes of a tool call by an update, a question, an answer and the end of the turn.
 
 A status never goes backwards, and three things outrank what the agent reports: an open question, a "no", and a
 cancel. A call that was closed only because the turn ended still takes the agent's late `completed` or `failed`: that
@@ -19,7 +19,7 @@ from ..acp.messages import Diff, Json, ToolCallUpdate
 from .model import FINAL, Standing, Status, ToolCall
 
 MAX_TERMINAL_CHARS = 200_000
-"""Of a terminal's output, the newest ones are kept."""
+"""Limit of a terminal's output; the newest characters are kept."""
 
 _ORDER = {"pending": 0, "in_progress": 1}
 _LAST = len(_ORDER)
@@ -76,13 +76,13 @@ def at_turn_end(call: ToolCall, stop_reason: str) -> ToolCall:
 
 
 def is_of_sub_agent(call: ToolCall) -> bool:
-    """Whether GitHub Copilot marks it as an action of an agent that it started for a task."""
+    """Return True if GitHub Copilot marks the call as an action of an agent that it started for a task."""
     theirs = call.meta.get("github.com/copilot")
     return isinstance(theirs, dict) and bool(theirs.get("agentId"))
 
 
 def runs_task(call: ToolCall) -> bool:
-    """Whether a sub-agent works for an unfinished call while the agent that started it waits, and says nothing itself.
+    """Return True if a sub-agent works for an unfinished call while the agent that started it waits in silence.
 
     That of GitHub Copilot is `task`, of Claude `Task`.
     """
@@ -97,7 +97,7 @@ def completed_anyway(before: ToolCall, after: ToolCall) -> bool:
 
 
 def went_on(call: ToolCall) -> Literal["no", "perhaps", "unasked", "refused"]:
-    """Whether it ran without a question, or although it was refused.
+    """Return True if a call ran without a question, or although it was refused.
 
     `perhaps`: in progress, since some agents report that just before they ask. A failed call may be one that the agent
     itself did not permit: `no`.
@@ -175,7 +175,7 @@ def _names(title: str, subjects: list[str]) -> bool:
 
 
 def _is_named(title: str, subject: str) -> bool:
-    """Not as a part of a longer word."""
+    """Return True if the name occurs as a whole word."""
     at = title.find(subject)
     while at >= 0:
         end = at + len(subject)

@@ -20,7 +20,7 @@ from .command_output import CommandOutput, Menu, show_done
 
 if TYPE_CHECKING:
     from ..chat import Chat
-    from ..undo.history import Plan
+    from ..undo.history import UndoPlan
     from ..undo.record import ChangedFile, TurnFiles
 
 Choices = tuple[Sequence["ChangedFile"], Sequence[CellChange]]
@@ -77,7 +77,7 @@ async def _number(chat: Chat, key: str) -> int:
     return chat.undo.number(key)
 
 
-async def _plan(context: CommandContext, number: int) -> tuple[Plan, CellPlan]:
+async def _plan(context: CommandContext, number: int) -> tuple[UndoPlan, CellPlan]:
     shown = await context.notebook.open_documents() if context.notebook is not None else OpenDocuments()
     plan = await context.do(lambda chat: chat.undo.plan(number, shown))
     return plan, await plan_cells(context.notebook, plan.turn.cells)
@@ -96,7 +96,7 @@ async def _read(context: CommandContext, rest: str) -> tuple[int, bool]:
     return (turns[-1].number if turns else 0), at_once
 
 
-async def _choose(context: CommandContext, output: CommandOutput, plan: Plan, cells: CellPlan) -> None:
+async def _choose(context: CommandContext, output: CommandOutput, plan: UndoPlan, cells: CellPlan) -> None:
     number = plan.turn.number
     choices = list(_choices(plan, cells))
 
@@ -111,7 +111,7 @@ async def _choose(context: CommandContext, output: CommandOutput, plan: Plan, ce
     await output.choose(Menu(f"undo {number}", (field,), static, lambda: context.chat_runner.chat), apply)
 
 
-def _choices(plan: Plan, cells: CellPlan) -> Iterator[tuple[str, Choices]]:
+def _choices(plan: UndoPlan, cells: CellPlan) -> Iterator[tuple[str, Choices]]:
     """What one click restores, in words and as files and cells. What may not be the agent's is a choice of its own."""
     names = [*(file.path for file in plan.certain), *(name for name, _ in cells.possible)]
     if names:
@@ -156,7 +156,7 @@ async def _tell(chat: Chat, number: int, names: Sequence[str]) -> None:
     chat.undo.undone(number, names)
 
 
-def _report(context: CommandContext, plan: Plan, cells: CellPlan, note: str = "") -> Report:
+def _report(context: CommandContext, plan: UndoPlan, cells: CellPlan, note: str = "") -> Report:
     rows = [(file.path, _outcome(file), _by(file)) for file in plan.certain]
     rows += [(name, _outcome(change), "the agent's tools") for name, change in cells.possible]
     rows += [(file.path, _outcome(file), UNCERTAIN) for file in plan.uncertain]

@@ -91,7 +91,7 @@ async def _file(typed: str, context: CommandContext) -> tuple[str, Iterable[Matc
 
 
 async def _looked_up(find: Callable[[str, str], list[str]], context: CommandContext, typed: str) -> list[str]:
-    """In a thread: a folder may be slow."""
+    """Look up paths in a thread: a folder may be slow."""
     return await anyio.to_thread.run_sync(find, context.settings.folder, typed, abandon_on_cancel=True)
 
 
@@ -102,7 +102,7 @@ async def _cells(typed: str) -> list[Match]:
 
 
 async def _list_sessions(context: CommandContext) -> None:
-    """Those that were listed last, unless the agent, if it runs, lists them at once."""
+    """Return the sessions that were listed last, unless a running agent lists them at once."""
     if context.situation().info is not None:
         with suppress(CopilotError, TimeoutError):
             await asyncio.wait_for(context.list_sessions(here=True), SESSIONS_LIMIT)
@@ -117,7 +117,7 @@ def _beginning(found: Iterable[Match], word: str) -> list[Match]:
 
 
 def _can_be_typed(text: str) -> bool:
-    """On one line, with nothing hidden in it."""
+    """Return True if a text can be typed on one line, with nothing hidden in it."""
     return text != "" and text == clean(text) and "\n" not in text
 
 

@@ -53,7 +53,7 @@ class NotebookState:
 
 
 class OpenDocuments(NamedTuple):
-    """What the user has open in the page, as absolute paths.
+    """Absolute paths of the documents that the user has open in the page.
 
     `notebook` has more than one where it is not certain which it is, and none where that is unknown.
     """
@@ -63,7 +63,7 @@ class OpenDocuments(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """What came of running code."""
+    """Result of running code."""
 
     execution_count: int | None
     ok: bool
@@ -143,7 +143,7 @@ class NotebookSource(Protocol):
     """Where tools find the notebook; it is another one for each turn."""
 
     has_variables: bool
-    """Whether there is a namespace: tools for variables and code are offered only then."""
+    """True if there is a namespace: tools for variables and code are offered only then."""
 
     def current(self) -> LiveNotebook:
         """That of the turn that runs. Raises NotebookError if none does."""
