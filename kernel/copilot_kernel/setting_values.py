@@ -81,11 +81,13 @@ def _rules(raw: Any) -> tuple[str, ...]:
 def _paths(raw: Any) -> tuple[str, ...]:
     """An empty variable is an empty list."""
     paths = _json(raw.strip() or "[]") if isinstance(raw, str) else raw
-    if not isinstance(paths, list) or not all(
-        isinstance(path, str) and (path[:1] == "~" or os.path.isabs(path)) for path in paths
-    ):
+    if not isinstance(paths, list) or not all(map(_is_absolute, paths)):
         raise ValueError(f'must be a JSON array of absolute paths, such as ["~/data"], not {raw!r:.80}')
     return tuple(paths)
+
+
+def _is_absolute(raw: Any) -> bool:
+    return isinstance(raw, str) and (raw[:1] == "~" or os.path.isabs(raw))
 
 
 _HOST = re.compile(

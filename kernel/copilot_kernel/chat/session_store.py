@@ -219,7 +219,7 @@ def lock_session(folder: Path, session_id: str, place: str) -> SessionLock:
         return SessionLock(session_id, file, None)
     with suppress(OSError):  # a lock that cannot name its holder, for example on a full disk, is still a lock
         os.truncate(descriptor, 0)
-        os.write(descriptor, json.dumps({"place": place, "pid": os.getpid(), "host": platform.node()}).encode())
+        os.write(descriptor, b" " + json.dumps({"place": place, "pid": os.getpid(), "host": platform.node()}).encode())
     return SessionLock(session_id, file, descriptor)
 
 
@@ -227,6 +227,7 @@ def _holder(file: Path) -> str:
     """Where a locked session is open, for the user: the place and the process."""
     try:
         with file.open("rb") as stream:
+            stream.seek(1)  # on Windows, nobody else can read the first byte of a locked file
             holder = json.loads(stream.read(MAX_HOLDER_BYTES))
     except (OSError, ValueError, RecursionError):
         holder = None
