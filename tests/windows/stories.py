@@ -104,11 +104,12 @@ def has_ended(pid: int) -> bool:
     return code.value != STILL_ACTIVE
 
 
-def command_line(*words: str, code: int = 0) -> str:
+def command_line(*words: str, code: int = 0, **environ: str) -> str:
     """What a command of `copilot-kernel` prints."""
     done = subprocess.run(
         [sys.executable, "-c", "import sys; from copilot_kernel.cli import main; sys.exit(main())", *words],
         capture_output=True, text=True, encoding="utf-8", timeout=LIMIT, stdin=subprocess.DEVNULL,
+        env={**os.environ, **environ}, errors="replace",
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
@@ -157,8 +158,9 @@ def a_turn_a_question_an_interrupt_and_a_restart(project: Path) -> None:
         book.client.wait_for_ready(timeout=LIMIT)
         assert book.run("demo: say again")[0] == "ok"
         assert re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", book.run("%sessions")[1]) == session
-        assert "hello there" in command_line("sessions", "--json", "--cwd", str(project)), session
-        assert "hello there" in command_line("export", *session)
+        assert "hello there" in command_line("sessions", "--json"), session
+        command_line("export", "last", "-o", str(project / "chat.ipynb"))
+        assert "hello there" in (project / "chat.ipynb").read_text("utf-8")
 
 
 @story
@@ -205,7 +207,7 @@ def the_command_line_works(project: Path) -> None:
     checks = {check["name"]: check for check in found["checks"]}
     assert checks["sign-in"]["state"] == "ok", checks
     assert "Linux or macOS" in checks["sandbox"]["message"], checks["sandbox"]
-    command_line("doctor")
+    assert "settings" in command_line("doctor", "--no-start", PYTHONUTF8="0", PYTHONIOENCODING="cp1252")
     os.environ["COPILOT_KERNEL_AGENT_SHARING"] = "user"
     assert "Agents cannot be shared on Windows" in command_line("doctor", "--no-start", code=1)
     del os.environ["COPILOT_KERNEL_AGENT_SHARING"]
