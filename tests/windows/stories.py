@@ -5,6 +5,7 @@ Prints a line for each story: `ok NAME`, or `failed NAME` with the reason.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -159,8 +160,8 @@ def a_turn_a_question_an_interrupt_and_a_restart(project: Path) -> None:
         assert book.run("demo: say again")[0] == "ok"
         assert re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", book.run("%sessions")[1]) == session
         assert "hello there" in command_line("sessions", "--json"), session
-        command_line("export", "last", "-o", str(project / "chat.ipynb"))
-        assert "hello there" in (project / "chat.ipynb").read_text("utf-8")
+    command_line("export", session[0], "-o", str(project / "chat.ipynb"))
+    assert "hello there" in (project / "chat.ipynb").read_text("utf-8")
 
 
 @story
@@ -211,6 +212,29 @@ def the_command_line_works(project: Path) -> None:
     os.environ["COPILOT_KERNEL_AGENT_SHARING"] = "user"
     assert "Agents cannot be shared on Windows" in command_line("doctor", "--no-start", code=1)
     del os.environ["COPILOT_KERNEL_AGENT_SHARING"]
+
+
+@story
+def no_argument_passes_through_cmd(project: Path) -> None:
+    from copilot_kernel.acp.locate import locate
+    from copilot_kernel.errors import AgentNotFound
+
+    environ = {**os.environ, "PATH": f"{project};{os.environ['PATH']}"}
+    (project / "Copilot.cmd").write_text('"%_prog%"  "%dp0%\\agent\\index.js" %*')
+    (project / "other.bat").write_text("@echo %*")
+    (project / "agent").mkdir()
+    for file in (node := project / "node.exe", script := project / "agent" / "index.js"):
+        file.touch()
+    found = locate("", environ)
+    assert (found.is_copilot, [word.lower() for word in found.argv[:2]]) == (
+        True,
+        [str(node).lower(), str(script).lower()],
+    )
+    assert locate(f'"{project}\\copilot.cmd" C:\\a', environ).argv[1:] == (str(script), "C:\\a", "--acp")
+    assert locate("other --acp", environ).argv[1:] == ("--acp",)
+    for argument in ("%OS%", "a&b", '"x | y"'):
+        with contextlib.suppress(AgentNotFound):
+            raise AssertionError(locate(f"other {argument}", environ))
 
 
 @story

@@ -26,4 +26,4 @@ def test_each_story_of_a_notebook_ends_well() -> None:
     print(done.stdout)
     told = [line.split()[1] for line in done.stdout.splitlines() if line.startswith(("ok ", "failed "))]
     failed = [line for line in done.stdout.splitlines() if line.startswith("failed ")]
-    assert (done.returncode, failed, len(told)) == (0, [], 6)
+    assert (done.returncode, failed, len(told)) == (0, [], 7)

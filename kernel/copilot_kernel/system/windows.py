@@ -44,34 +44,28 @@ class _Worker:
     """A thread that does blocking calls one after the other. Independent of the kind of event loop."""
 
     def __init__(self) -> None:
-        self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
-        self.undone = 0
+        self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         threading.Thread(target=self._run, daemon=True).start()
 
     def begin(self, call: Callable[[], T]) -> Future[T]:
         """What is begun is done, whether or not somebody waits for it."""
         future: Future[T] = Future()
-        self.undone += 1
         self._calls.put((call, future))
         return future
 
+    def end(self, call: Callable[[], Any]) -> Future[Any]:
+        """The last call."""
+        future = self.begin(call)
+        self._calls.put(None)
+        return future
+
     def _run(self) -> None:
-        while True:
-            call, future = self._calls.get()
+        while job := self._calls.get():
+            call, future = job
             try:
-                result = call()
+                future.set_result(call())
             except BaseException as error:
-                self.undone -= 1
                 future.set_exception(error)
-            else:
-                self.undone -= 1
-                future.set_result(result)
-            if call is _stop:
-                return
-
-
-def _stop() -> None:
-    """Ends a worker."""
 
 
 async def _done(future: Future[T]) -> T:
@@ -103,7 +97,7 @@ class PipeReader:
         """A read that waits ends with the program that holds the other end."""
         if not self._is_closed:
             self._is_closed = True
-            _close(self._worker, self._descriptor)
+            self._worker.end(partial(os.close, self._descriptor))  # a call that waits holds a lock on the descriptor
 
 
 class PipeWriter:
@@ -111,36 +105,32 @@ class PipeWriter:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._worker = descriptor, _Worker()
+        self._sent: Future[None] | None = None
         self._is_closed = False
 
     @property
     def has_unsent(self) -> bool:
         """The other side has not read everything yet."""
-        return self._worker.undone > 0 and not self._is_closed
+        return self._sent is not None and not self._sent.done()
 
     async def send(self, data: bytes) -> None:
         """Raises OSError and ClosedResourceError. The rest of a cancelled send goes out first: no message is cut."""
         if self._is_closed:
             raise anyio.ClosedResourceError
-        await _done(self._worker.begin(partial(_write, self._descriptor, data)))
+        self._sent = self._worker.begin(partial(_write, self._descriptor, data))
+        await _done(self._sent)
 
     def close(self) -> None:
         """Let the other side see the end of its input, after what is unsent; does not wait for it."""
         if not self._is_closed:
             self._is_closed = True
-            _close(self._worker, self._descriptor)
+            self._worker.end(partial(os.close, self._descriptor))  # a call that waits holds a lock on the descriptor
 
 
 def _write(descriptor: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
-
-
-def _close(worker: _Worker, descriptor: int) -> None:
-    """On the worker: a call that waits holds a lock on the descriptor."""
-    worker.begin(partial(os.close, descriptor))
-    worker.begin(_stop)
 
 
 # -- programs -------------------------------------------------------------------------------------------------------
@@ -151,7 +141,7 @@ class ProcessTree:
 
     def __init__(self, process: subprocess.Popen[bytes], job: Job) -> None:
         self._process, self._job = process, job
-        self._end = _Worker().begin(process.wait)
+        self._end = _Worker().end(process.wait)
 
     @property
     def pid(self) -> int:
