@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.frontend.answering import UNSEEN
+from copilot_kernel.frontend.questions import UNSEEN
 
 from ..jupyter.asked import WIDGET_VIEW, Asked
 from ..jupyter.commanding import Picked
@@ -209,7 +209,7 @@ def test_where_nobody_answers_no_widget_is_made(start_kernel: StartKernel) -> No
 
 def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(start_kernel: StartKernel) -> None:
     front_end = start_kernel()
-    front_end.run("import copilot_kernel.frontend.answering as answering; answering.GRACE_SECONDS = 0.1")
+    front_end.run("import copilot_kernel.frontend.questions as questions; questions.GRACE_SECONDS = 0.1")
     with connected(front_end.manager, front_end.log) as page:
         asked = Asked(front_end, "%copilot demo: ask Something")
         page.open_control()

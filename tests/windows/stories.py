@@ -1,4 +1,4 @@
-"""Stories of a notebook on Windows, told to kernels with the demo agent. Runs in Windows' Python: `stories.py FOLDER`.
+"""Stories of a notebook on Windows, told to kernels with the test agent. Runs in Windows' Python: `stories.py FOLDER`.
 
 Prints a line for each story: `ok NAME`, or `failed NAME` with the reason.
 """
@@ -247,13 +247,15 @@ def paths_and_lines_are_judged_as_on_every_platform(project: Path) -> None:
 
 def main(folder: Path, names: list[str]) -> int:
     os.environ |= {
-        "COPILOT_KERNEL_AGENT": "demo",
         "COPILOT_KERNEL_DEMO_HOME": str(folder / "demo"),
         "APPDATA": str(folder / "data"),
         "JUPYTER_CONFIG_DIR": str(folder / "config"),
         "JUPYTER_DATA_DIR": str(folder / "data"),
         "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
     }
+    (folder / "config").mkdir(parents=True, exist_ok=True)
+    agent = f'"{sys.executable}" -P "{Path(__file__).parents[1] / "agent"}"'
+    (folder / "config" / "copilot_kernel.json").write_text(json.dumps({"agent": agent}), "utf-8")
     failures = 0
     for number, tell in enumerate(STORIES):
         if names and tell.__name__ not in names:

@@ -9,11 +9,10 @@ from anyio import to_thread
 from ..chat import Chat
 from ..chat.choices import Choice
 from ..chat.trust import Remembered
-from ..config import PERMISSION_MODES
+from ..config import PERMISSION_MODES, SETTINGS
 from ..errors import UsageError
 from ..permissions.rulebook import HERE, Kind, check
 from ..rendering.report import Report
-from ..setting_values import is_wider
 from .command_context import CommandContext, Completions, Situation
 from .command_output import CommandOutput, show_done
 
@@ -102,7 +101,7 @@ async def _mode(context: CommandContext, output: CommandOutput, name: str) -> No
     if name:
         mode = next((mode for mode in PERMISSION_MODES if mode.casefold() == name.casefold()), name)
         before = context.situation(output.live).in_force.mode
-        if mode in PERMISSION_MODES and is_wider("permission_mode", before, mode):
+        if mode in PERMISSION_MODES and SETTINGS["permission_mode"].is_wider(before, mode):
             await output.confirm(f"This cell changes the permission mode from {before} to {mode}", f"Use {mode}")
 
         async def work(chat: Chat) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField, Value
@@ -31,17 +30,12 @@ from .markup import (
 )
 from .plain import one_line, visible_text
 from .question import OPEN
-from .typed_answer import find_index
-
-T = TypeVar("T")
+from .typed_answer import find_index, read_line
 
 SECRET = "This seems to ask for a password or key. Don't enter one: the agent and this notebook would keep it."
 NOT_OPENED = "Nothing opens by itself: open the link if you trust it, then say here whether you agreed."
 UNSAFE = "This is not a web address: opening it may start a program on your computer."
 HIDDEN = "•••"
-NOT_ANSWERED = ElicitationAnswer("cancel", reason="no answer was given")
-MAX_ATTEMPTS = 10
-"""Invalid lines in a row, after which a question counts as not answered."""
 _MAX_VALUE_CHARS = 80
 _WEB = re.compile(r"https?://[^\s\"'<>]+\Z", re.IGNORECASE)
 _BEGIN = {"form": "1) Answer  2) Decline: ", "url": "1) Agree  2) Decline: "}
@@ -199,31 +193,16 @@ def _value_text(field: FormField, value: Value) -> str:
 # -- line by line ----------------------------------------------------------------------------------------------------
 
 
-async def interview(request: Elicitation, ask: Callable[[str], Awaitable[str]]) -> ElicitationAnswer | None:
-    """Ask for one request line by line, where there are no widgets; None at the end of input (`ask`: EOFError)."""
+async def interview(request: Elicitation, ask: Callable[[str], Awaitable[str]]) -> ElicitationAnswer:
+    """Ask for one request line by line, where there are no widgets. Raises EOFError at the end of input, as `ask`."""
     values: dict[str, Value] = {}
-    try:
-        if not await _asked(ask, _BEGIN.get(request.mode, _BEGIN["form"]), _agrees):
-            return ElicitationAnswer("decline")
-        for field in request.fields:
-            value = await _asked(ask, _field_prompt(field), partial(_value, field))
-            if value is not None:
-                values[field.name] = value
-    except EOFError:
-        return None
+    if not await read_line(ask, _BEGIN.get(request.mode, _BEGIN["form"]), _agrees):
+        return ElicitationAnswer("decline")
+    for field in request.fields:
+        value = await read_line(ask, _field_prompt(field), partial(_value, field))
+        if value is not None:
+            values[field.name] = value
     return ElicitationAnswer("accept", values)
-
-
-async def _asked(ask: Callable[[str], Awaitable[str]], prompt: str, read: Callable[[str], T]) -> T:
-    """The first line that `read` takes; before the next one, what was wrong with the last."""
-    mistake = ""
-    for _ in range(MAX_ATTEMPTS):
-        line = await ask(mistake + prompt)
-        try:
-            return read(line)
-        except InputError as error:
-            mistake = f"{error} "
-    raise EOFError("no valid line was typed")
 
 
 def _agrees(line: str) -> bool:
