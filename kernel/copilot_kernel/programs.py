@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
-from .system import which
+from .system.files import which
 
 PACKAGE = Path(__file__).parent
 MAX_LINKS = 40

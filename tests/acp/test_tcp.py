@@ -10,7 +10,8 @@ import anyio
 import pytest
 from copilot_kernel.acp.tcp import NO_ANSWER, START_FIRST, agent_at, exposed_to
 from copilot_kernel.errors import AgentExited, AgentNotFound
-from copilot_kernel.system import other_users, posix_files
+from copilot_kernel.system import posix_files
+from copilot_kernel.system.files import other_users
 from copilot_kernel.system.posix_files import MIN_PERSON_UID
 
 from ..limits import LIMIT

@@ -14,7 +14,7 @@ from copilot_kernel.agentd.key import AgentSpec
 from copilot_kernel.agentd.server import Server
 from copilot_kernel.agentd.sockets import listen, socket_path
 from copilot_kernel.agentd.start import StartSpec, Welcome
-from copilot_kernel.system import PIECE_BYTES
+from copilot_kernel.system.processes import PIECE_BYTES
 
 Json = dict[str, Any]
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 from copilot_kernel.jupyter import lifetime
-from copilot_kernel.system import parent, posix
+from copilot_kernel.system import posix
+from copilot_kernel.system.processes import parent
 
 from ..limits import LIMIT
 from .front_end import until

@@ -6,16 +6,17 @@ import ast
 from pathlib import Path
 
 import pytest
-from copilot_kernel import system
+from copilot_kernel.system import files, processes
 
-FOLDER = Path(system.__file__).parent
+FOLDER = Path(files.__file__).parent
+NAMES = {*files.__all__, *processes.__all__}
 
 
 def interface(module: str) -> dict[str, str]:
     """What others may use of a module, with parameters and results as they are written."""
     body = ast.parse((FOLDER / f"{module}.py").read_text("utf-8")).body
     found = {name: signature for node in body for name, signature in named(node)}
-    return {name: signature for name, signature in found.items() if name.partition(".")[0] in system.__all__}
+    return {name: signature for name, signature in found.items() if name.partition(".")[0] in NAMES}
 
 
 def named(node: ast.stmt, owner: str = "") -> list[tuple[str, str]]:

@@ -247,6 +247,7 @@ def paths_and_lines_are_judged_as_on_every_platform(project: Path) -> None:
 
 def main(folder: Path, names: list[str]) -> int:
     os.environ |= {
+        "COPILOT_KERNEL_DEMO": "mcp-http",
         "COPILOT_KERNEL_DEMO_HOME": str(folder / "demo"),
         "APPDATA": str(folder / "data"),
         "JUPYTER_CONFIG_DIR": str(folder / "config"),
@@ -256,6 +257,7 @@ def main(folder: Path, names: list[str]) -> int:
     (folder / "config").mkdir(parents=True, exist_ok=True)
     agent = f'"{sys.executable}" -P "{Path(__file__).parents[1] / "agent"}"'
     (folder / "config" / "copilot_kernel.json").write_text(json.dumps({"agent": agent}), "utf-8")
+    os.chdir(folder)
     failures = 0
     for number, tell in enumerate(STORIES):
         if names and tell.__name__ not in names:

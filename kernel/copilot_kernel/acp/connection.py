@@ -16,7 +16,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ..errors import AgentExited
-from ..system import PIECE_BYTES
+from ..system.processes import PIECE_BYTES
 from . import jsonrpc
 from .agent_errors import error_from_answer
 from .jsonrpc import Id, InvalidLine, Line, RequestFailed, RpcCodec, RpcEvent, RpcNotification, RpcRequest, RpcResponse

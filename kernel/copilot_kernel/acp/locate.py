@@ -13,7 +13,7 @@ from pathlib import Path
 from ..config import DEMO_COMMAND, Settings
 from ..errors import AgentNotFound, UsageError
 from ..programs import find_off_path, find_outside, interpreter, is_foreign, missing_interpreter, project_folders
-from ..system import direct_command, split_command, which
+from ..system.files import direct_command, split_command, which
 
 PROGRAM_NOT_FOUND = "The agent's program {} was not found"
 PROGRAM_IN_PROJECT = "The agent's program {} is in the project; agents are never started from there"

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 import anyio
 
 from ..errors import AgentError, AgentNotFound, AgentStartFailed
-from ..system import PipeReader, ProcessTree, start
+from ..system.processes import PipeReader, ProcessTree, start
 from .child_processes import Graces, guarded, signal_name, start_problem, without_proxy_to_us
 from .transport import Pace, PipeTransport, single_error
 

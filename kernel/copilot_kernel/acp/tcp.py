@@ -14,7 +14,8 @@ import anyio
 from anyio.abc import SocketStream
 
 from ..errors import AgentNotFound, CopilotError
-from ..system import PIECE_BYTES, other_users
+from ..system.files import other_users
+from ..system.processes import PIECE_BYTES
 from .locate import locate
 from .transport import translating
 

@@ -14,7 +14,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ..errors import AgentExited
-from ..system import PipeReader, PipeWriter
+from ..system.processes import PipeReader, PipeWriter
 
 SLICE_SECONDS = 0.004
 """Of work without a wait, after which the other tasks of the loop get a turn."""

@@ -18,7 +18,7 @@ from ..acp.locate import Launch
 from ..acp.mcp import with_mcp_flag
 from ..acp.process import agent_process
 from ..acp.transport import AgentTransport, single_error
-from ..system import PIECE_BYTES
+from ..system.processes import PIECE_BYTES
 from .hub import END_SECONDS, Client, Hub
 from .sockets import is_own
 from .start import StartSpec

@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 
 from ..errors import AgentStartFailed
-from ..system import lock
+from ..system.files import lock
 
 FOLDER = "copilot-agent"
 MAX_PATH_BYTES = 103 if sys.platform == "darwin" else 107

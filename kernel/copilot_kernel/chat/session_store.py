@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import SessionInUse
 from ..notebook.live import NotebookState
-from ..system import lock, set_mode
+from ..system.files import lock, set_mode
 
 # How much of a lock file is read.
 MAX_HOLDER_BYTES = 20_000

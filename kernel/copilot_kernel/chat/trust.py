@@ -33,7 +33,7 @@ from ..permissions.request import CHANGING
 from ..programs import is_inside, project_folders, real
 from ..rendering.plain import visible_line
 from ..sandbox import unavailable
-from ..system import READING
+from ..system.files import READING
 from .session_store import replace_file
 from .state import ConversationState
 

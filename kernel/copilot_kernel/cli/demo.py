@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import UsageError
-from ..system import has_all_rights
+from ..system.processes import has_all_rights
 from .kernelspec import package_data, write
 from .serve import bind_error
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from ..errors import CopilotError, UsageError
 from ..server import require_dependencies
-from ..system import DETACHED, has_all_rights, set_mode
+from ..system.files import set_mode
+from ..system.processes import DETACHED, has_all_rights
 from .error_text import FAILED
 from .parser import names
 

@@ -15,7 +15,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from ..rendering.plain import clean
-from ..system import ENDING_SIGNALS, add_signal_handler
+from ..system.processes import ENDING_SIGNALS, add_signal_handler
 from .error_text import CANCELLED, FAILED
 
 CELL_SECONDS = 60

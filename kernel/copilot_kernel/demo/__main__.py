@@ -9,7 +9,7 @@ from contextlib import suppress
 import anyio
 
 from ..acp.transport import PipeTransport
-from ..system import add_signal_handler
+from ..system.processes import add_signal_handler
 from .agent import serve
 
 

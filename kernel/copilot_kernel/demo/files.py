@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio
 
-from ..system import SHELL, PipeReader, ProcessTree, start
+from ..system.processes import SHELL, PipeReader, ProcessTree, start
 from .session import Json
 from .stage import Stage, content
 

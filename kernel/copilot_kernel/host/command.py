@@ -16,7 +16,8 @@ from fnmatch import fnmatchcase
 from ..acp.child_processes import guarded
 from ..errors import HostRefused
 from ..redaction import is_secret_variable
-from ..system import SHELL, which
+from ..system.files import which
+from ..system.processes import SHELL
 
 DEFAULT_OUTPUT_BYTES, MAX_OUTPUT_BYTES = 1024 * 1024, 4 * 1024 * 1024
 

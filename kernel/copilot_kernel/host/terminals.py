@@ -22,7 +22,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from ..acp.child_processes import Graces, signal_name, start_problem
 from ..errors import HostError, HostMissing, HostRefused
 from ..sandbox import Sandbox
-from ..system import PipeReader, ProcessTree, start
+from ..system.processes import PipeReader, ProcessTree, start
 from .command import CommandSpec, environment
 
 TOO_MANY_TERMINALS = "At most {} terminals can be open"

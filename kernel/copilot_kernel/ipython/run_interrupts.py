@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
-from ..system import interrupt
+from ..system.processes import interrupt
 
 
 class RunInterrupts:

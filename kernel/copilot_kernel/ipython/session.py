@@ -24,7 +24,7 @@ from ..frontend.kernel_session import KernelSession
 from ..frontend.notebook_turn import CurrentNotebook
 from ..frontend.vs_code import is_cell
 from ..rendering.plain import visible_line
-from ..system import keep_apart
+from ..system.processes import keep_apart
 from .front_end import ParentTracker, WidgetSupport
 from .turn import Turn
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..system import alarm
+from ..system.processes import alarm
 
 T = TypeVar("T")
 

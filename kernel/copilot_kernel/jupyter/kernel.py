@@ -24,7 +24,7 @@ from ..frontend.page_comm import Pages
 from ..frontend.vs_code import is_cell
 from ..frontend.warm_start import WarmStart
 from ..rendering.plain import clean, visible_line
-from ..system import parent
+from ..system.processes import parent
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
 from .history import Line, select

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from ..system import add_signal_handler, wait_for_parent
+from ..system.processes import add_signal_handler, wait_for_parent
 
 EXIT_LIMIT = 5.0
 """Seconds after which the process is gone, whatever hangs."""

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from .. import programs
 from ..config import Settings, state_folder
-from ..system import account_home
+from ..system.files import account_home
 from .agents import AgentState, agent_states
 from .mounts import NOTHING, Access, Mount, arguments, parents, placed
 from .probe import SandboxUnavailable

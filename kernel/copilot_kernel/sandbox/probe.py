@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..programs import find_outside, path_outside
-from ..system import user_ids
+from ..system.files import user_ids
 
 PROBE_SECONDS = 10.0
 # All that the sandbox needs of the kernel. Root keeps its capabilities unless they are dropped, and could mount anew.

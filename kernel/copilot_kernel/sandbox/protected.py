@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..permissions.paths import MAX_PATH, may_be_protected, protection
 from ..programs import real
-from ..system import READING
+from ..system.files import READING
 
 MAX_ENTRIES = 100_000
 """Files and folders that a search looks at; it also runs at the end of each turn."""

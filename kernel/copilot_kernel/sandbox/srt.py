@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..system import user_ids
+from ..system.files import user_ids
 from .mounts import Access, Mount, parents
 from .probe import BUBBLEWRAP, SandboxTools, SandboxUnavailable, in_srt
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
-import shutil
 import signal
 import sys
 import time
@@ -35,9 +33,6 @@ ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PIECE_BYTES = 64 * 1024
 """Read at once."""
 _PARENT_SECONDS = 0.5
-
-which = shutil.which
-split_command = shlex.split
 
 
 # -- pipes ----------------------------------------------------------------------------------------------------------
@@ -174,11 +169,6 @@ async def start(
     if is_watched:
         watch(process.pid)
     return ProcessTree(process, whole_session=whole_session)
-
-
-def direct_command(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
-    """`argv` without a shell between: here there is none."""
-    return tuple(argv)
 
 
 # -- signals and the parent -----------------------------------------------------------------------------------------

@@ -5,10 +5,11 @@ from __future__ import annotations
 import fcntl
 import os
 import pwd
+import shlex
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -130,3 +131,14 @@ def _owners(proc: Path) -> Iterator[int]:
     for process in proc.glob("[0-9]*"):
         with suppress(OSError):
             yield process.stat().st_uid
+
+
+# -- programs -------------------------------------------------------------------------------------------------------
+
+which = shutil.which
+split_command = shlex.split
+
+
+def direct_command(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """`argv` without a shell between: here there is none."""
+    return tuple(argv)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -13,16 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from functools import partial
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import anyio
 
-from .shims import check_arguments, is_batch_file, script_of
-
 if sys.platform == "win32":
     from .jobs import Job, wait_for_handle
+    from .windows_files import direct_command
 
 assert sys.platform == "win32"
 
@@ -34,7 +31,6 @@ ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
 PIECE_BYTES = 64 * 1024
 _SUSPENDED = 0x00000004
 _FLAGS = _SUSPENDED | subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-_ENDINGS = ".COM;.EXE;.BAT;.CMD"
 
 
 # -- pipes ----------------------------------------------------------------------------------------------------------
@@ -196,44 +192,6 @@ async def start(
         job.close()
         raise
     return ProcessTree(process, job)
-
-
-def direct_command(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
-    """`argv` without a shell between: of a `.cmd` that npm has written, Node with its script.
-
-    Any other batch file is given no argument that `cmd.exe` may run. Raises FileNotFoundError, ValueError.
-    """
-    name, *arguments = argv
-    program = which(name, environ.get("PATH"))
-    if program is None:
-        raise FileNotFoundError(name)
-    if not is_batch_file(program):
-        return (program, *arguments)
-    folder = Path(program).parent
-    script = script_of(Path(program).read_text("utf-8", "replace"))
-    beside = which(str(folder / "node.exe"))
-    node = beside or which("node", environ.get("PATH"))
-    if script and node and not is_batch_file(node) and (folder / script).is_file():
-        return (node, str(folder / script), *arguments)
-    check_arguments(argv)
-    return (program, *arguments)
-
-
-def which(name: str, path: str | None = None) -> str | None:
-    """Like `shutil.which`, but never in the current folder, which user code or an agent may have filled."""
-    endings = os.environ.get("PATHEXT", _ENDINGS).lower().split(os.pathsep)
-    has_ending = os.path.splitext(name)[1].lower() in endings
-    places = (os.environ.get("PATH", "") if path is None else path).split(os.pathsep)
-    folders = [""] if os.path.dirname(name) else [place for place in places if os.path.isabs(place)]
-    tried = (os.path.join(folder, name + end) for folder in folders for end in (("",) if has_ending else endings))
-    return next((file for file in tried if os.path.isfile(file)), None)
-
-
-def split_command(text: str) -> list[str]:
-    """The words of a command line, in which backslashes stand for themselves. Raises ValueError."""
-    words = shlex.shlex(text, posix=True, punctuation_chars=False)
-    words.whitespace_split, words.commenters, words.escape, words.quotes = True, "", "", '"'
-    return list(words)
 
 
 def _command_line(argv: Sequence[str], environ: Mapping[str, str]) -> str | list[str]:

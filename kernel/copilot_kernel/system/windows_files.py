@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from filelock import lock_descriptor
 
+from .shims import check_arguments, is_batch_file, script_of
+
 assert sys.platform == "win32"
 
 READING = os.O_RDONLY | os.O_BINARY
+_ENDINGS = ".COM;.EXE;.BAT;.CMD"
 _NOT_PEOPLE = frozenset({"all users", "default", "default user", "defaultapppool", "public"})
 
 
@@ -114,3 +118,44 @@ def other_users() -> Iterator[str]:
         for profile in own.parent.iterdir():
             if profile.is_dir() and profile != own and profile.name.lower() not in _NOT_PEOPLE:
                 yield profile.name
+
+
+# -- programs -------------------------------------------------------------------------------------------------------
+
+
+def direct_command(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """`argv` without a shell between: of a `.cmd` that npm has written, Node with its script.
+
+    Any other batch file is given no argument that `cmd.exe` may run. Raises FileNotFoundError, ValueError.
+    """
+    name, *arguments = argv
+    program = which(name, environ.get("PATH"))
+    if program is None:
+        raise FileNotFoundError(name)
+    if not is_batch_file(program):
+        return (program, *arguments)
+    folder = Path(program).parent
+    script = script_of(Path(program).read_text("utf-8", "replace"))
+    beside = which(str(folder / "node.exe"))
+    node = beside or which("node", environ.get("PATH"))
+    if script and node and not is_batch_file(node) and (folder / script).is_file():
+        return (node, str(folder / script), *arguments)
+    check_arguments(argv)
+    return (program, *arguments)
+
+
+def which(name: str, path: str | None = None) -> str | None:
+    """Like `shutil.which`, but never in the current folder, which user code or an agent may have filled."""
+    endings = os.environ.get("PATHEXT", _ENDINGS).lower().split(os.pathsep)
+    has_ending = os.path.splitext(name)[1].lower() in endings
+    places = (os.environ.get("PATH", "") if path is None else path).split(os.pathsep)
+    folders = [""] if os.path.dirname(name) else [place for place in places if os.path.isabs(place)]
+    tried = (os.path.join(folder, name + end) for folder in folders for end in (("",) if has_ending else endings))
+    return next((file for file in tried if os.path.isfile(file)), None)
+
+
+def split_command(text: str) -> list[str]:
+    """The words of a command line, in which backslashes stand for themselves. Raises ValueError."""
+    words = shlex.shlex(text, posix=True, punctuation_chars=False)
+    words.whitespace_split, words.commenters, words.escape, words.quotes = True, "", "", '"'
+    return list(words)

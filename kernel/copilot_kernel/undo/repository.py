@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from threading import RLock
 
 from ..programs import find_outside, project_folders
-from ..system import READING, lock, remove_tree
+from ..system.files import READING, lock, remove_tree
 from .tree import ABSENT, MAX_FILE_BYTES, FileState, Tree, digest_of
 
 # Seconds that a Git command other than a snapshot may take.
