@@ -257,12 +257,12 @@ def main(folder: Path, names: list[str]) -> int:
     (folder / "config").mkdir(parents=True, exist_ok=True)
     agent = f'"{sys.executable}" -P "{Path(__file__).parents[1] / "agent"}"'
     (folder / "config" / "copilot_kernel.json").write_text(json.dumps({"agent": agent}), "utf-8")
-    os.chdir(folder)
     failures = 0
     for number, tell in enumerate(STORIES):
         if names and tell.__name__ not in names:
             continue
         (project := folder / f"project {number}").mkdir(parents=True, exist_ok=True)
+        os.chdir(project)
         began = time.monotonic()
         try:
             tell(project)
