@@ -46,7 +46,15 @@ LANGUAGE = "markdown"
 ENVIRONMENT = "environment"
 KERNELSPEC = "kernelspec"
 SANDBOXED = "sandboxed"
-PERMISSION_MODES = ("default", "acceptEdits", "bypassPermissions", "plan", SANDBOXED)
+MODE_NAMES = {
+    "default": "Ask first",
+    "acceptEdits": "Edit freely",
+    "bypassPermissions": "Allow everything",
+    "plan": "Plan only",
+    SANDBOXED: "Sandboxed",
+}
+"""What the permission modes are called."""
+PERMISSION_MODES = tuple(MODE_NAMES)
 _UNREAD = "while a list of rules cannot be read"
 _ALLOWING_MODES = ("acceptEdits", "bypassPermissions", SANDBOXED)
 BUILT_IN_AGENTS = ("", "copilot", "demo")

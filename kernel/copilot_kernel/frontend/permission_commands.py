@@ -9,7 +9,7 @@ from anyio import to_thread
 from ..chat import Chat
 from ..chat.choices import Choice
 from ..chat.trust import Remembered
-from ..config import PERMISSION_MODES, SETTINGS
+from ..config import MODE_NAMES, PERMISSION_MODES, SETTINGS
 from ..errors import UsageError
 from ..permissions.rulebook import HERE, Kind, check
 from ..rendering.report import Report
@@ -21,13 +21,14 @@ BYPASSING = (
     "You will not be asked: everything is allowed except what an ask or deny rule matches. "
     "%permissions mode default ends this."
 )
-MODES = {
-    "default": "Ask first: you are asked before anything is changed or run, unless a rule allows it",
-    "acceptEdits": "Edit freely: files of the project are changed, moved and deleted without asking; the rest asks",
-    "bypassPermissions": "Allow everything: all is allowed without asking, except what an ask or deny rule matches",
-    "plan": "Plan only: every request to change or run something is denied",
-    "sandboxed": "Sandboxed: what the agent does in its sandbox needs no question; the rest is as with acceptEdits",
+_MEANINGS = {
+    "default": "you are asked before anything is changed or run, unless a rule allows it",
+    "acceptEdits": "files of the project are changed, moved and deleted without asking; the rest asks",
+    "bypassPermissions": "all is allowed without asking, except what an ask or deny rule matches",
+    "plan": "every request to change or run something is denied",
+    "sandboxed": "what the agent does in its sandbox needs no question; the rest is as with acceptEdits",
 }
+MODES = {mode: f"{name}: {_MEANINGS[mode]}" for mode, name in MODE_NAMES.items()}
 ACTIONS = {
     "mode": "change what is allowed without asking",
     "allow": "allow what a rule matches, without asking",
@@ -147,7 +148,7 @@ def _require(rule: str, action: str) -> None:
 
 def _mode_report(now: Situation) -> Report:
     book = now.in_force
-    name, _, meaning = MODES.get(book.mode, "").partition(": ")
+    name, meaning = MODE_NAMES[book.mode], _MEANINGS[book.mode]
     origin = () if book.mode_origin == "default" else (("Set by", book.mode_origin),)
     rows = (
         ("Mode", f"{name} ({book.mode})"),

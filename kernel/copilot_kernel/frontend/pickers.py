@@ -14,11 +14,11 @@ from uuid import uuid4
 from ..errors import CopilotError
 from ..rendering.markup import CHOICES, Bundle
 from ..rendering.plain import visible_line
-from ..rendering.report import Report, render_done, render_report
+from ..rendering.report import render_done, render_report
 from .cell import Cell
 from .command_output import UNCHANGED, Apply, Menu
+from .first_status import BLANK
 
-AGAIN = "Run %{} again to choose."
 WAITING = "Waiting for the agent…"
 FAILED = "This could not be set."
 
@@ -93,8 +93,8 @@ class OpenPicker:
         return self._menu.subject() is not self._subject
 
     def close(self) -> None:
-        """Leave a line in the place of the picker, once."""
-        self._cell.update(render_report(Report(note=AGAIN.format(self._menu.command))), display_id=self._picker_id)
+        """Leave nothing in the place of the picker."""
+        self._cell.update(BLANK, display_id=self._picker_id)
         with self._cell.owning():
             self._widget.close()
 
