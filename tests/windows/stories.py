@@ -27,6 +27,7 @@ LIMIT = 60.0
 COPILOT = (sys.executable, "-P", "-m", "copilot_kernel", "-f", "{connection_file}")
 PYTHON = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
 STILL_ACTIVE, QUERY = 259, 0x1000
+FIRST = "demo: say hello there, whoever you are"
 STORIES: list[Callable[[Path], None]] = []
 
 
@@ -40,7 +41,9 @@ class Notebook:
 
     def __init__(self, project: Path, argv: tuple[str, ...] = COPILOT, answer: str = "1") -> None:
         self.answer, self.asked = answer, list[str]()
-        project.mkdir(exist_ok=True)
+        cell = {"cell_type": "code", "source": FIRST, "metadata": {}, "outputs": [], "execution_count": None}
+        saved = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [cell]}
+        (project / "book.ipynb").write_text(json.dumps(saved), "utf-8")
         self.manager = KernelManager()
         self.manager._kernel_spec = KernelSpec(
             argv=list(argv), display_name="", language="", interrupt_mode="message" if argv is COPILOT else "signal"
@@ -140,7 +143,7 @@ def started(book: Notebook, project: Path, then: Callable[[], None]) -> tuple[st
 @story
 def a_turn_a_question_an_interrupt_and_a_restart(project: Path) -> None:
     with notebook(project) as book:
-        status, text = book.run("demo: say hello there")
+        status, text = book.run(FIRST)
         assert (status, "hello there" in text) == ("ok", True), text
         (project / "notes.txt").write_text("gone")
         status, text = book.run("demo: delete notes.txt")
