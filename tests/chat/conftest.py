@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from copilot_kernel.acp.transport import PipeTransport
 from copilot_kernel.chat import Chat, open_chat
-from copilot_kernel.chat.agent import Retry
+from copilot_kernel.chat.retry import Retry
 from copilot_kernel.config import Settings
-from copilot_kernel.notebook.live import NotebookSource
+from copilot_kernel.notebook.live import LiveNotebook
 
 from ..acp.scripted import accepting
 from ..agent.agent import serve
@@ -76,7 +76,7 @@ def opened(settings: Settings, time: Time, demo: str, monkeypatch: pytest.Monkey
         notebook: str = "",
         place: str = "",
         switches: str = "",
-        live: NotebookSource | None = None,
+        live: LiveNotebook | None = None,
         **more: object,
     ) -> AsyncIterator[Chat]:
         if switches:

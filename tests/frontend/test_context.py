@@ -149,7 +149,7 @@ async def test_a_small_budget_holds_for_many_mentions() -> None:
 async def sent(monkeypatch: pytest.MonkeyPatch, prompt: str, made: Any) -> tuple[Any, RecordingCell]:
     """The blocks of the prompt, and its cell."""
     monkeypatch.setenv("COPILOT_KERNEL_AGENT", "demo")
-    kernel_session, asked, cell = KernelSession(), [], RecordingCell()
+    kernel_session, asked, cell = KernelSession(notebook=made), [], RecordingCell()
     kernel_session.is_introduced = True
 
     async def ask(blocks: Any, display: Display) -> Turn:
@@ -160,7 +160,7 @@ async def sent(monkeypatch: pytest.MonkeyPatch, prompt: str, made: Any) -> tuple
 
     monkeypatch.setattr(kernel_session, "ask", ask)
     try:
-        await kernel_session.run(cell, prompt, lambda: made)  # type: ignore[arg-type]
+        await kernel_session.run(cell, prompt)  # type: ignore[arg-type]
     except UsageError:
         return None, cell
     return asked[0], cell

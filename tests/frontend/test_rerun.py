@@ -16,7 +16,7 @@ from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import CopilotError
 from copilot_kernel.frontend import rerun
 from copilot_kernel.frontend.kernel_session import KernelSession
-from copilot_kernel.frontend.notebook_cells import NotebookCells
+from copilot_kernel.frontend.page_notebook import PageNotebook
 from copilot_kernel.rendering.rerun import render_saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -61,12 +61,10 @@ class Kernel:
             raise CopilotError("The agent ended.")
         return Turn(len(self.prompts), self.stop_reason, "Answer", tuple(calls), "session", "Agent")
 
-    async def run(
-        self, code: str, cell: RecordingCell | None = None, notebook: Any = None, **values: str
-    ) -> RecordingCell:
+    async def run(self, code: str, cell: RecordingCell | None = None, **values: str) -> RecordingCell:
         cell = cell or again()
         cell.source = cell.source or code
-        await self.session.run(cell, code, notebook, values)  # type: ignore[arg-type]
+        await self.session.run(cell, code, values)  # type: ignore[arg-type]
         return cell
 
     def set(self, value: str) -> None:
@@ -96,9 +94,9 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COPILOT_KERNEL_RERUN", "keep")
 
 
-def started(monkeypatch: pytest.MonkeyPatch) -> Kernel:
+def started(monkeypatch: pytest.MonkeyPatch, notebook: PageNotebook | None = None) -> Kernel:
     """A kernel that has just begun."""
-    kernel = Kernel(KernelSession(guard_seconds=0), [])
+    kernel = Kernel(KernelSession(guard_seconds=0, notebook=notebook), [])
     kernel.session.is_introduced = True
     monkeypatch.setattr(kernel.session, "ask", kernel.ask)
     return kernel
@@ -343,6 +341,19 @@ class Page:
         self.path = self._path
         return True
 
+    def post(self, event: str, **more: Any) -> None:
+        """Nobody sees it."""
+
+
+class Pages:
+    """All cells are in one page."""
+
+    def __init__(self, path: str) -> None:
+        self._page = Page(path)
+
+    def of(self, kernel: Any, request: Any) -> Page:
+        return self._page
+
 
 @pytest.mark.parametrize("renamed", ["renamed.ipynb", "moved/book.ipynb"])
 async def test_after_a_restart_a_notebook_that_was_renamed_knows_it_too(
@@ -351,9 +362,10 @@ async def test_after_a_restart_a_notebook_that_was_renamed_knows_it_too(
     now = book.parent / renamed
     now.parent.mkdir(exist_ok=True)
     save(now, await kernel.run("change"))
-    restarted = started(monkeypatch)
-    notebook = NotebookCells(Page(renamed), asking="cell", started=str(book))  # type: ignore[arg-type]
-    kept = await restarted.run("change", notebook=lambda: notebook)
+    notebook = PageNotebook()
+    notebook._pages = Pages(renamed)  # type: ignore[assignment]
+    restarted = started(monkeypatch, notebook)
+    kept = await restarted.run("change")
     assert (kept.plain[0], restarted.prompts) == (KEPT, [])
 
 

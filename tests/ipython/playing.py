@@ -10,33 +10,33 @@ from ..jupyter.front_end import LIMIT, FrontEnd, Outcome
 SETUP = """
 import asyncio, threading
 from contextlib import asynccontextmanager
-from copilot_kernel.frontend.notebook_turn import CurrentNotebook
+from copilot_kernel.ipython.live_notebook import PythonNotebook
 from copilot_kernel.ipython.session import MagicSession
 
-class Player(CurrentNotebook):
+class Player(PythonNotebook):
     # Plays `script(notebook)` on the agent's loop in each turn; the end of the script ends the turn.
     @asynccontextmanager
-    async def turn(self, notebook, agent):
+    async def asked_by(self, cell):
         assert threading.current_thread() is not threading.main_thread()
-        async with super().turn(notebook, agent):
-            task = asyncio.get_running_loop().create_task(self.play(notebook))
+        async with super().asked_by(cell):
+            task = asyncio.get_running_loop().create_task(self.play())
             try:
                 yield
             finally:
-                self.touched, self.ended = notebook.touched, True
+                self.touched, self.ended = self.log.touched, True
                 task.cancel()
 
-    async def play(self, notebook):
+    async def play(self):
         ns = get_ipython().user_ns
         try:
-            ns["played"] = await ns["script"](notebook)
+            ns["played"] = await ns["script"](self)
         except Exception as error:
             ns["played"] = error
         open("gate", "w").close()
 
-player = Player(has_variables=True)
+player = Player(get_ipython())
 copilot = get_ipython().copilot
-copilot.__dict__["_session"], copilot._used = MagicSession(live=player), True
+copilot.__dict__["_session"], copilot._used = MagicSession(player), True
 """
 """Run in a kernel once."""
 

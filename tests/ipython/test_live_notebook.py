@@ -145,7 +145,7 @@ def test_one_comm_is_kept_and_tells_of_the_turn(page: FakePage) -> None:
 
 def test_the_page_restarts_the_kernel(page: FakePage) -> None:
     """The turn waits for that, which does not come here."""
-    hasty = "import copilot_kernel.frontend.notebook_cells as cells\ncells.RESTART_SECONDS = 0.5\n"
+    hasty = "import copilot_kernel.frontend.page_notebook as cells\ncells.RESTART_SECONDS = 0.5\n"
     began = time.monotonic()
     played(page, f"{hasty}await notebook.restart_kernel()")
     assert time.monotonic() - began > 0.5

@@ -12,22 +12,22 @@ from .front_end import FrontEnd, kernel_process
 PLAYING = """
 import asyncio, json
 from contextlib import asynccontextmanager
-from copilot_kernel.frontend.notebook_turn import CurrentNotebook
-from copilot_kernel.jupyter.kernel import CopilotKernel
+from copilot_kernel.frontend.page_notebook import PageNotebook
+from copilot_kernel.jupyter import kernel
 
-class Player(CurrentNotebook):
+class Player(PageNotebook):
     @asynccontextmanager
-    async def turn(self, notebook, agent):
-        async with super().turn(notebook, agent):
-            task = asyncio.ensure_future(self.play(notebook))
+    async def asked_by(self, cell):
+        async with super().asked_by(cell):
+            task = asyncio.ensure_future(self.play())
             yield
             await task
-            open("touched.json", "w").write(json.dumps(notebook.touched))
+            open("touched.json", "w").write(json.dumps(self.log.touched))
 
-    async def play(self, notebook):
-        found = [notebook.has_variables, await self.told(notebook.insert("# Two", "markdown", None))]
-        state = await notebook.read(None, outputs=False)
-        found += [[cell.source for cell in state.cells], await self.told(notebook.run_python("1"))]
+    async def play(self):
+        found = [self.has_variables, await self.told(self.insert("# Two", "markdown", None))]
+        state = await self.read(None, outputs=False)
+        found += [[cell.source for cell in state.cells], await self.told(self.run_python("1"))]
         open("played.json", "w").write(json.dumps(found))
         open("gate", "w").close()
 
@@ -38,11 +38,7 @@ class Player(CurrentNotebook):
             return type(error).__name__
 
 
-made = CopilotKernel.__init__
-def make(self, **options):
-    made(self, **options)
-    self.kernel_session._live = Player(has_variables=False)
-CopilotKernel.__init__ = make
+kernel.PageNotebook = Player
 from runpy import run_module
 run_module("copilot_kernel", run_name="__main__", alter_sys=True)
 """

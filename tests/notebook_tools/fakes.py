@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -40,10 +40,10 @@ def raised(*lines: str) -> dict[str, Any]:
 
 
 class FakeNotebook:
-    """A `LiveNotebook` and its source. `run` says what running a source gives; `done` holds what was done, in order."""
+    """A `LiveNotebook`. `run` says what running a source gives; `done` holds what was done, in order."""
 
     has_variables = True
-    page_turn = PageTurn()
+    turn = PageTurn()
 
     def __init__(self, *sources: str, **more: Any) -> None:
         cells = [NotebookCell(f"c{number}", "code", source) for number, source in enumerate(sources, 1)]
@@ -54,15 +54,19 @@ class FakeNotebook:
         self.blocks: anyio.Event | None = None
         self.error: CellError | None = None
 
-    def current(self) -> FakeNotebook:
-        """It is a `NotebookSource`, too."""
-        return self
-
     async def snapshot(self) -> NotebookState:
         return self.state
 
     async def open_notebooks(self) -> list[str]:
         return self.opened
+
+    @asynccontextmanager
+    async def asked_by(self, cell: Any) -> AsyncIterator[None]:
+        """It is open for every cell."""
+        yield
+
+    async def touched_cells(self) -> list[tuple[str, str, str]]:
+        return []
 
     async def saved_at(self) -> str:
         """Nowhere."""

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from copilot_kernel.config import Settings
-from copilot_kernel.sandbox import SandboxUnavailable, raise_sandbox, srt, summary, unavailable
+from copilot_kernel.sandbox import SandboxUnavailable, create_sandbox, srt, summary, unavailable
 from copilot_kernel.sandbox.mounts import NOTHING, Access, Mount
 from copilot_kernel.sandbox.probe import SandboxTools
 from copilot_kernel.sandbox.sandbox import SUMMARY
@@ -123,7 +123,7 @@ def raised(bubblewrap, srt_path, tmp_path, monkeypatch):
 
     def make(*hosts, ports=()):
         settings = Settings(cwd=str(project), state=str(tmp_path / "state"), sandbox="required", sandbox_hosts=hosts)
-        return raise_sandbox(settings, [(sys.executable,)], Path(folder), ports=ports)
+        return create_sandbox(settings, [(sys.executable,)], Path(folder), ports=ports)
 
     with TemporaryDirectory(dir=srt.SOCKETS) as folder:
         yield make

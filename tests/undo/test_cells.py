@@ -85,8 +85,9 @@ async def act(book: Book, log: CellLog, what: str, at: int, source: str) -> None
         await book.edit(cell.id, cell.source, source)
         log.edited(cell.id, cell.source, source)
     else:
+        before = list(book.cells)
         await book.delete(cell.id, cell.source)
-        log.deleted(cell, book.cells[at - 1].id if at else None, {"metadata": {"was": cell.source}})
+        log.deleted(cell.id, before, {"metadata": {"was": cell.source}})
     log.left = tuple(book.cells)
 
 

@@ -1,4 +1,4 @@
-"""Who may use the notebook's tools: each call passes the user's rules, mode and answer, whatever the agent asked.
+"""Gate of the notebook's tools: each call passes the user's rules, mode and answer, whatever the agent asked.
 
 The agent's own question about a call that the tool asks about is answered by us, so that the user is asked once. It
 must name one of our tools where a model cannot write, with arguments that fit; any other question stands on its own.
@@ -33,9 +33,8 @@ from ..notebook.live import NotebookError
 from ..notebook.tools import InvalidArguments, Tool, tools_for
 from ..permissions import inputs
 from ..rendering.own_tools import NOTICE_OF_READS
-from .calls import equal
-from .merged_calls import MergedCalls
 from .operations import is_planning
+from .our_calls import OurCalls, equal
 from .permission import OUR_OPTIONS, Permissions
 from .state import ConversationState
 
@@ -58,12 +57,12 @@ class NotebookGate:
         self,
         state: ConversationState,
         permissions: Permissions,
-        merged: MergedCalls,
+        our_calls: OurCalls,
         is_listed: Callable[[], bool],
         sees: str,
         note_runs: Callable[[int], None],
     ) -> None:
-        self._state, self._permissions, self._merged = state, permissions, merged
+        self._state, self._permissions, self._our_calls = state, permissions, our_calls
         self._is_listed, self._sees = is_listed, sees
         self._numbers, self._runs, self._note_runs = count(1), set[str](), note_runs
         self._has_announced_reads = False
@@ -71,7 +70,7 @@ class NotebookGate:
     def begin_session(self) -> None:
         """The first read of another session is announced again."""
         self._has_announced_reads = False
-        self._merged.clear()
+        self._our_calls.clear()
 
     def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, PermissionOption | None]:
         """Decide about a request of the agent's; one about a call that a tool will ask about is allowed once."""
@@ -104,7 +103,7 @@ class NotebookGate:
             update = _edit_and_run(key, tool, proposal)
         else:
             update = _described(key, tool, proposal)
-        place = self._merged.begin(self._state.conversation, key, arguments, is_shown_by)
+        place = self._our_calls.begin(self._state.conversation, key, arguments, is_shown_by)
         if not await self._permissions.ask_for_us(update, by_rule=True, place=place) or stop is None or stop.pressed:
             return GateDecision(False, NOT_DONE.format(self._decision_text(key)).strip())
         self._state.update(ToolCallUpdate(key, status="in_progress"))
@@ -136,12 +135,12 @@ class NotebookGate:
             self._state.update(NoticeUpdate("info", SEES.format(self._sees), about=NOTICE_OF_READS))
 
     def _decision_text(self, key: str) -> str:
-        """What was decided about a call of ours, and by whom."""
+        """Say what was decided about a call of ours, and by whom."""
         call = self._state.conversation.call(key)
         return call.decision if call else ""
 
     def _asks_itself(self, call: ToolCall, earlier: ToolCall | None) -> bool:
-        """Whether the agent asks about a call that will come to us: `earlier` is the call as it was shown before."""
+        """Return True if the agent asks about a call that will come to us; `earlier` is the call as shown before."""
         server, name = inputs.mcp_tool(call) or ("", "")
         tool = _TOOLS.get(name) if server == OWN_SERVER else None
         if tool is None or not self._is_listed() or (earlier and not equal(earlier.raw_input, call.raw_input)):
@@ -154,7 +153,7 @@ class NotebookGate:
 
 
 def _is_about(call: ToolCall, tool: Tool, arguments: Mapping[str, Any]) -> bool:
-    """Whether the agent's call shows what it asked our tool for."""
+    """Return True if the agent's call shows what it asked our tool for."""
     is_named = call.best_title == f"{OWN_SERVER}-{tool.name}" or inputs.tool(call) == tool.rule_name
     return is_named and equal(call.raw_input or {}, arguments)
 
@@ -184,5 +183,5 @@ def _edit_and_run(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:
 
 
 def _as_code(content: tuple[ToolContent, ...]) -> tuple[ToolContent, ...]:
-    """What is inserted, as what runs: a call that runs changes no file in the sense of the rules."""
+    """Return an insertion as what runs: a call that runs changes no file in the sense of the rules."""
     return tuple(TextBlock(fenced(part.new_text)) if isinstance(part, Diff) else part for part in content)

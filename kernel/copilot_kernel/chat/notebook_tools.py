@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,11 @@ from ..config import Settings
 from ..mcp_config import OWN_SERVER, McpServer
 from ..notebook import bridge
 from ..notebook.calls import NotebookCalls
-from ..notebook.live import NotebookSource
+from ..notebook.live import LiveNotebook
 from ..notebook.server import Endpoint, NotebookServer
-from .merged_calls import MergedCalls
 from .notebook_gate import NotebookGate
+from .our_calls import OurCalls
 from .permission import Permissions
-from .slash import has_slash
 from .state import ConversationState
 
 UNSEEN = "This agent can't work with notebook cells (it accepts no MCP server that runs here)."
@@ -53,7 +52,7 @@ _ASKS = "The user is asked before anything is changed or run; do not ask in word
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """What one session was given. `file` holds the token for the bridge."""
+    """Address and token of one session. `file` holds the token for the bridge."""
 
     calls: NotebookCalls
     endpoint: Endpoint
@@ -62,18 +61,19 @@ class _Offer:
 
 
 class NotebookTools:
-    """Without a `notebook`, nothing is served. `outlived`: the agent may live on when the chat ends.
+    """Notebook tools of a conversation. Without a `notebook`, nothing is served. `outlived`: the agent may live on when
+    the chat ends.
 
     `note_runs` gets how many pieces of the agent's code run.
     """
 
     def __init__(
         self,
-        notebook: NotebookSource | None,
+        notebook: LiveNotebook | None,
         settings: Settings,
         state: ConversationState,
         permissions: Permissions,
-        merged: MergedCalls,
+        our_calls: OurCalls,
         note_runs: Callable[[int], None],
         *,
         outlived: bool,
@@ -82,7 +82,7 @@ class NotebookTools:
         self._settings, self._state, self._outlived = settings, state, outlived
         self._server = NotebookServer()
         sees = "variables and cells" if notebook is not None and notebook.has_variables else "cells"
-        self.gate = NotebookGate(state, permissions, merged, self._is_listed, sees, note_runs)
+        self.gate = NotebookGate(state, permissions, our_calls, self._is_listed, sees, note_runs)
         # That of the open session, with its id, and that of a session that is being opened.
         self._current: tuple[str, _Offer] | None = None
         self._pending: _Offer | None = None
@@ -92,11 +92,11 @@ class NotebookTools:
 
     @property
     def must_close(self) -> bool:
-        """Whether the agent would keep our address when the chat ends, if its session is not closed."""
+        """True if the agent would keep our address when the chat ends, if its session is not closed."""
         return self._outlived and self._current is not None
 
     async def servers(self, link: AgentConnection, session_id: str, folder: Path | None = None) -> list[Json]:
-        """What to pass to a session beside other servers; `session_id` is empty for a new one.
+        """Return what to pass to a session beside other servers; `session_id` is empty for a new one.
 
         `folder`: for files that the agent must be able to read; by default, that of temporary files.
         """
@@ -117,7 +117,7 @@ class NotebookTools:
         return [compose_server(self._pending.server)]
 
     async def ports(self) -> tuple[int, ...]:
-        """Of loopback, where the agent must reach us."""
+        """Ports of loopback where the agent must reach us."""
         return () if self._notebook is None else (await self._server.listen(),)
 
     def adopt(self, session_id: str, *, code_ended_kernel: bool = False) -> None:
@@ -133,11 +133,9 @@ class NotebookTools:
         self._current, self._pending = (session_id, self._pending), None
         self.gate.begin_session()
 
-    def introduction(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
-        """What goes with the first prompt of a session, unless that is a command of the agent's."""
+    def preamble(self) -> tuple[Block, ...]:
+        """Return what goes with the first prompt of a session."""
         if self._notebook is None or self._current is None or self._current[0] == self._introduced:
-            return ()
-        if has_slash(blocks):
             return ()
         self._introduced = self._current[0]
         return (TextBlock(introduction(has_variables=self._notebook.has_variables) + self._kernel_before),)
@@ -172,7 +170,7 @@ def introduction(*, has_variables: bool) -> str:
 
 
 def is_here(agent: str) -> bool:
-    """Whether the agent can reach a port of loopback: we start it, or it is at one."""
+    """Return True if the agent can reach a port of loopback: we start it, or it is at one."""
     return "://" not in agent or urlsplit(agent.strip()).hostname in _LOOPBACK
 
 

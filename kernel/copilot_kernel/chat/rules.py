@@ -23,7 +23,7 @@ from ..acp.messages import PermissionOption
 from ..config import SANDBOXED, Settings, config_files, state_folder, user_file
 from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
-from ..notebook.live import NotebookSource
+from ..notebook.live import LiveNotebook
 from ..permissions import inputs, policy
 from ..permissions.drives import disk_path, policy_path
 from ..permissions.grants import ACCEPT_EDITS, ACCEPTING
@@ -64,7 +64,7 @@ class PolicyEvaluator:
         self,
         settings: Settings,
         is_sandboxed: Callable[[], bool] = lambda: False,
-        notebook: NotebookSource | None = None,
+        notebook: LiveNotebook | None = None,
     ) -> None:
         self.settings, self.book, self._is_sandboxed = settings, Rulebook.of(settings), is_sandboxed
         self._notebook = notebook
@@ -74,6 +74,10 @@ class PolicyEvaluator:
     def reset(self) -> None:
         """Go back to the mode and the rules of the settings."""
         self.book = Rulebook.of(self.settings)
+
+    def remove_rule(self, rule: str) -> None:
+        """Remove a rule for this conversation, also one of the settings. Raises UsageError if it is not in force."""
+        self.book = self.book.without(rule)
 
     def denied_tools(self) -> tuple[str, ...]:
         """The deny rules as patterns for an agent that can enforce them itself."""
@@ -157,7 +161,9 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def resolve(paths: Iterable[str]) -> Mapping[str, str]:
-    """Where each path leads, links followed, also those above one that does not exist; unreadable ones are left out."""
+    """Return where each path leads, links followed, also those above one that does not exist; unreadable ones are left
+    out.
+    """
     found = {}
     for path in paths:
         with suppress(OSError, ValueError):

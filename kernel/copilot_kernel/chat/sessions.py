@@ -1,4 +1,4 @@
-"""Which session the prompts go to: the open one, else the one from before, else a new one.
+"""Session that the prompts go to: the open one, else the one from before, else a new one.
 
 After the agent or the kernel was started again, the conversation is resumed, if the agent still has it; what was said
 then is not drawn again. When it cannot be resumed, a line says so.
@@ -28,12 +28,13 @@ from ..errors import (
     SessionInUse,
     UsageError,
 )
-from ..notebook.live import NotebookSource, NotebookState
+from ..notebook.live import LiveNotebook, NotebookState
 from ..rendering.plain import visible_line
-from .agent import Agent, Retry
+from .agent import Agent
 from .notebook_tools import KERNEL_ENDED, NotebookTools
+from .retry import Retry
 from .session_store import SavedSession, SessionLocks, SessionStore
-from .session_updates import Early, SessionUpdates
+from .session_updates import SessionUpdates
 from .state import ConversationState
 from .trust import TrustGate
 
@@ -68,7 +69,7 @@ class _NotResumable(Exception):
 
 
 class SessionManager:
-    """At most one session is open, and locked.
+    """Manager of the session. At most one is open, and locked.
 
     `on_new_conversation` is called when the conversation is another one than before. `trust` says whether the agent may
     start or open a session. A conversation is resumed where a cell that it was in is still in the `notebook`.
@@ -85,7 +86,7 @@ class SessionManager:
         tools: NotebookTools,
         on_new_conversation: Callable[[], None],
         trust: TrustGate,
-        notebook: NotebookSource | None = None,
+        notebook: LiveNotebook | None = None,
     ) -> None:
         self.retry, self._trust, self._notebook = retry, trust, notebook
         self._agent, self._updates, self._state = agent, updates, state
@@ -293,7 +294,7 @@ class SessionManager:
         return session
 
     async def _find(self, link: AgentConnection, session_id: str) -> SessionInfo:
-        """What the agent says of a session; an agent that does not list them is asked by trying."""
+        """Return what the agent says of a session; an agent that does not list them is asked by trying."""
         try:
             for cwd in (self._agent.cwd, None):
                 for info in await link.sessions(cwd):
@@ -304,7 +305,7 @@ class SessionManager:
         raise _NotResumable(GONE)
 
     async def _replayed(self, link: AgentConnection, session_id: str) -> Session:
-        """By load, which shows what was said; by resume if that fails or is not offered."""
+        """Replay a session by load, which shows what was said; by resume if that fails or is not offered."""
         if link.can("load"):
             try:
                 return await self._opened("load", session_id)
@@ -316,7 +317,7 @@ class SessionManager:
         return session
 
     async def _opened(self, how: str, session_id: str) -> Session:
-        """What comes meanwhile is kept, until `_adopt` knows what it belongs to."""
+        """Keep what comes meanwhile, until `_adopt` knows what it belongs to."""
         await self._admit()
         self._updates.begin(session_id)
         try:
@@ -327,7 +328,7 @@ class SessionManager:
                 return await link.new(cwd, servers)
             return await (link.load if how == "load" else link.resume)(session_id, cwd, servers)
         except BaseException as error:
-            self._end_opening()
+            self._updates.end()
             if isinstance(error, AgentRefused | AgentStartFailed) and not isinstance(error, AuthRequired):
                 # Agents start MCP servers with the session, and do not always say that one of them is the trouble.
                 error.hint = " ".join(filter(None, (error.hint, self._agent.offered.blame)))
@@ -335,13 +336,9 @@ class SessionManager:
                 await self._agent.end()
             raise
 
-    def _end_opening(self) -> Early:
-        """Return what came early."""
-        return self._updates.end()
-
     def _adopt(self, session: Session, saved: SavedSession, *, draws: bool = True) -> None:
         """Make it the current one, and take in what came early, in its order; without `draws`, not what was said."""
-        early = self._end_opening()
+        early = self._updates.end()
         self._tools.adopt(session.id, code_ended_kernel=saved.runs)
         if self._last and self._last.id != session.id:
             self._on_new_conversation()

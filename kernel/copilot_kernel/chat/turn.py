@@ -23,11 +23,11 @@ FAILED = "error"
 
 
 class View(Protocol):
-    """What a front end shows of one turn. No method may raise; `show` and `status` must not block."""
+    """View of one turn in a front end. No method may raise; `show` and `status` must not block."""
 
     @property
     def attended(self) -> bool:
-        """Whether somebody is there to answer."""
+        """True if somebody is there to answer."""
 
     def show(self, entry: Entry) -> None:
         """Draw `entry`, which is new or changed. It belongs to this view's turn, but may come after the turn's end."""
@@ -44,7 +44,7 @@ class View(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """How a turn ended. `stop_reason` is the protocol's, or one that this client does not know, or FAILED."""
+    """End of a turn. `stop_reason` is the protocol's, or one that this client does not know, or FAILED."""
 
     number: int
     stop_reason: str
@@ -59,7 +59,7 @@ class Turn:
     # Tokens used in the turn and in the context, if the agent reports them.
     usage: dict[str, Any] | None = None
     context: UsageUpdate | None = None
-    # See `Chat.standing`.
+    # See `AgentCommands.standing`.
     standing: Sequence[str] = ()
     # Our own mode at the end of the turn.
     permission_mode: str = "default"

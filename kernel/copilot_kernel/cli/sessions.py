@@ -19,7 +19,7 @@ from anyio.lowlevel import checkpoint
 from .. import config
 from ..acp.messages import SessionInfo
 from ..chat import Chat, open_chat
-from ..chat.agent import Retry
+from ..chat.retry import Retry
 from ..config import Settings
 from ..errors import AgentStartFailed, CopilotError, UsageError
 from ..rendering.plain import clean, one_line, visible_line

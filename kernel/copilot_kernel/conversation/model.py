@@ -57,7 +57,7 @@ class Attachment(Struct, frozen=True):
     block: Block
 
 
-class Standing(Struct, frozen=True):
+class CallOutcome(Struct, frozen=True):
     """Facts that determine the status of a tool call.
 
     `reported` is the agent's own status, `questions` counts the open permission requests, `asked` is the state of the
@@ -104,7 +104,7 @@ class ToolCall(Struct, frozen=True):
     meta: dict[str, Any] = field(default_factory=dict)
     decision: str = ""
     unasked: Unasked | None = None
-    standing: Standing = Standing()
+    outcome: CallOutcome = CallOutcome()
     fuller_title: str = ""
     excerpts: Mapping[Diff, Excerpt | None] = field(default_factory=dict)
     deletes: tuple[str, bool | None] | None = None
@@ -242,7 +242,8 @@ class Entries(Sequence[Entry]):
     @property
     def last(self) -> Entry | None:
         """The one that began last."""
-        return self[-1] if self._length else None
+        entries = self._store.entries if self._next is None else self._as_list()
+        return entries[-1] if entries else None
 
     def of_turn(self, turn: int) -> tuple[Entry, ...]:
         """Return the entries of turn `turn`."""

@@ -1,4 +1,4 @@
-"""What one cell may send: every message names the cell's own request as its parent, whenever it is sent."""
+"""Messages of one cell: each names the cell's own request as its parent, whenever it is sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Output = tuple[Bundle, dict[str, Any]]
 """The MIME bundle of a display, and its metadata."""
 
 MAX_DEPTH = 64
-"""Of containers in a message."""
+"""Limit of nested containers in a message."""
 
 _END_OF_INPUT = "\x04"
 _POLL_SECONDS = 0.02
@@ -42,7 +42,7 @@ class Request:
 
 
 def message_type(session: Any, frames: Any) -> str | None:
-    """Of a message as it came from a socket, which can still be received; None if it is unreadable."""
+    """Return the type of a message as it came from a socket; None if it is unreadable."""
     try:
         _, parts = session.feed_identities(frames, copy=False)
         # Without the content it does not count as received, else the second look would be taken for a replay.
@@ -53,7 +53,9 @@ def message_type(session: Any, frames: Any) -> str | None:
 
 
 class Clients:
-    """How often each client with widgets has connected to the kernel, by `session`. A page connects when it loads."""
+    """Counts how often each client with widgets has connected to the kernel, by `session`. A page connects when it
+    loads.
+    """
 
     def __init__(self) -> None:
         self.undrawn = False
@@ -89,7 +91,7 @@ class Clients:
 
 
 class Kernel(Protocol):
-    """What a cell needs of its kernel: ipykernel's sockets, and whether a click arrives while the cell runs.
+    """Kernel, as a cell needs it: ipykernel's sockets, and whether a click arrives while the cell runs.
 
     `comm_manager` has `clients` and `widgets_seen`.
     """
@@ -116,7 +118,7 @@ class Cell:
     """The display that says, on top, what the turn is doing, until the cell's output area takes it over."""
 
     def __init__(self, kernel: Kernel, request: Request, *, live: bool, cell_id: str | None) -> None:
-        self._kernel, self._request = kernel, request
+        self._kernel, self.request = kernel, request
         self._asking = asyncio.Lock()
         # Questions that were withdrawn while the user may have been typing: so many answers may be for those.
         self._outdated = 0
@@ -171,7 +173,7 @@ class Cell:
     @contextmanager
     def owning(self) -> Iterator[None]:
         """Widgets that are made, changed and closed inside belong to this cell."""
-        token = owner.set(self._request.parent)
+        token = owner.set(self.request.parent)
         try:
             yield
         finally:
@@ -195,7 +197,7 @@ class Cell:
         kernel, socket = self._kernel, self._kernel.stdin_socket
         self._outdated = max(0, self._outdated - _purge(socket))
         content = clean({"prompt": prompt, "password": False})
-        sent = kernel.session.send(socket, "input_request", content, self._request.parent, ident=self._request.ident)
+        sent = kernel.session.send(socket, "input_request", content, self.request.parent, ident=self.request.ident)
         try:
             while (value := self._received(sent["header"]["msg_id"])) is None:
                 await asyncio.sleep(_POLL_SECONDS)
@@ -218,7 +220,9 @@ class Cell:
         return value if isinstance(value, str) else None
 
     def _is_late(self, answered: str | None, request_id: str) -> bool:
-        """It answers a question that was withdrawn, or may do so: consoles do not say what they answer."""
+        """Return True if a reply answers a question that was withdrawn, or may do so: consoles do not say what they
+        answer.
+        """
         if answered == request_id:
             return False
         outdated, self._outdated = self._outdated, max(0, self._outdated - 1)
@@ -227,7 +231,7 @@ class Cell:
     def _send(self, msg_type: str, content: dict[str, Any]) -> None:
         kernel = self._kernel
         topic = kernel._topic(msg_type)
-        kernel.session.send(kernel.iopub_socket, msg_type, clean(content), self._request.parent, ident=topic)
+        kernel.session.send(kernel.iopub_socket, msg_type, clean(content), self.request.parent, ident=topic)
 
 
 def _output(data: Bundle, display_id: str | None, metadata: dict[str, Any] | None) -> dict[str, Any]:

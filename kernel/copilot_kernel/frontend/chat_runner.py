@@ -67,12 +67,12 @@ class ChatRunner:
         self._opening = asyncio.Lock()
         self._is_closed = False
         self.chat: Chat | None = None
-        """None before it is first needed."""
+        """The chat; None before it is first needed."""
         self._asking = 0
         self._doing: set[asyncio.Task[Any]] = set()
 
     async def ask(self, blocks: Sequence[Block], view: View) -> Turn:
-        """See `Chat.ask` and `do`."""
+        """Ask as `Chat.ask` does, in the chat's own task."""
 
         async def ask(chat: Chat) -> Turn:
             self._asking += 1
@@ -87,7 +87,7 @@ class ChatRunner:
         return turn
 
     async def changes(self, turn: Turn) -> TurnChanges | None:
-        """See `Chat.changes`; None if there is no chat."""
+        """Return `Chat.changes`; None if there is no chat."""
         return await self.chat.changes(turn) if self.chat is not None else None
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
@@ -95,9 +95,10 @@ class ChatRunner:
 
         Cancelled, it breaks off the work, and waits a moment for its end.
         """
-        life = await self._open()
-        assert self.chat is not None
-        doing = asyncio.create_task(work(self.chat))
+        chat = await self.opened()
+        assert self._life is not None
+        life = self._life
+        doing = asyncio.create_task(work(chat))
         self._doing.add(doing)
         doing.add_done_callback(self._doing.discard)
         try:
@@ -110,6 +111,12 @@ class ChatRunner:
             raise
         finally:
             await _broken_off(doing)
+
+    async def opened(self) -> Chat:
+        """Return the chat, which is opened if need be, for what needs no waiting; see `do` for the rest."""
+        await self._open()
+        assert self.chat is not None
+        return self.chat
 
     async def idle(self) -> None:
         """Wait until nothing is being done with the chat."""

@@ -1,4 +1,4 @@
-"""What commands work with: the chat, the settings of this kernel, and the sessions that were listed last."""
+"""Context of commands: the chat, the settings of this kernel, and the sessions that were listed last."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from ..permissions.ledger import LedgerEntry
     from ..permissions.rulebook import Rulebook
     from .chat_runner import ChatRunner
-    from .notebook_turn import TurnNotebook
+    from .page_notebook import PageNotebook
 
 T = TypeVar("T")
 
 Completions: TypeAlias = "tuple[int, Sequence[Choice]]"
-"""Where in what was typed after a command's name the word begins that is being typed, and what it may become."""
+"""Place in the text after a command's name where the word begins that is being typed, and its completions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
-    """What is known of the chat at one moment.
+class CommandState:
+    """State of the chat at one moment.
 
     `conversation` is empty while no session is open, `info` None while the agent does not run; `sessions` are those
     that it listed last.
@@ -45,20 +45,20 @@ class Situation:
     book: Rulebook | None = None
     """The mode and the rules of the chat; None while there is none."""
     decisions: tuple[LedgerEntry, ...] = ()
-    """What was decided about permissions, in that order."""
+    """Decisions about permissions, in order."""
     sent: tuple[Block, ...] = ()
-    """What went with the last prompt besides its text."""
+    """Blocks that went with the last prompt besides its text."""
     sandbox: str = ""
-    """How far the agent reaches in its sandbox, or why it has none; empty if the settings want none."""
+    """Reach of the agent in its sandbox, or why it has none; empty if the settings want none."""
     sharing: str = ""
-    """With whom the agent is shared; empty if the settings want that with nobody."""
+    """Notebooks with which the agent is shared, in words; empty if the settings want that with nobody."""
 
     standing: tuple[str, ...] = ()
-    """What the agent's own commands, options and modes have changed."""
+    """Changes that the agent's own commands, options and modes have made."""
     trusted: tuple[Remembered, ...] = ()
-    """What the user trusts, in any folder."""
+    """Files that the user trusts, in any folder."""
     unseen: str = ""
-    """What the agent cannot do with the notebook."""
+    """Limits of the agent in the notebook, in words."""
 
     @property
     def in_force(self) -> Rulebook:
@@ -76,17 +76,17 @@ class Situation:
 class CommandContext:
     """One for a kernel. `load` reads the settings when they are first needed."""
 
-    def __init__(self, chat_runner: ChatRunner, load: Callable[[], Settings]) -> None:
-        self.chat_runner, self._load = chat_runner, load
+    def __init__(
+        self, chat_runner: ChatRunner, load: Callable[[], Settings], notebook: PageNotebook | None = None
+    ) -> None:
+        self.chat_runner, self._load, self.notebook = chat_runner, load, notebook
         self.sessions: tuple[SessionInfo, ...] = ()
-        self.notebook: TurnNotebook | None = None
-        """The notebook of the cell that ran last, if there is one."""
         self.undone: dict[str, Callable[[Sequence[str], Sequence[str]], None]] = {}
-        """What shows in the cell of a turn, named as for `%undo`, which files and cells were restored."""
+        """Callbacks that show in the cell of a turn, named as for `%undo`, which files and cells were restored."""
 
     @cached_property
     def settings(self) -> Settings:
-        """What a new chat is given; commands may replace it."""
+        """Settings of a new chat; commands may replace them."""
         return self._load()
 
     @property
@@ -104,13 +104,13 @@ class CommandContext:
         """The connection to the agent, if it lives: another object after a restart."""
         return self.chat_runner.chat.agent.link if self.chat_runner.chat else None
 
-    def situation(self, live: bool = True) -> Situation:
-        """What is known now, without asking the agent."""
+    def situation(self, live: bool = True) -> CommandState:
+        """Return what is known now, without asking the agent."""
         chat = self.chat_runner.chat
         if chat is None:
-            return Situation(self.settings, Conversation(), live=live)
+            return CommandState(self.settings, Conversation(), live=live)
         conversation = chat.conversation if chat.session else Conversation()
-        return Situation(
+        return CommandState(
             chat.settings,
             conversation,
             chat.info,
@@ -118,18 +118,22 @@ class CommandContext:
             self.sessions,
             live,
             chat.book,
-            chat.ledger.kept,
+            chat.permissions.approvals.ledger.kept,
             chat.sent,
             chat.agent.sandbox_state,
             chat.agent.sharing_state,
-            chat.standing,
-            tuple(chat.trusted.all()),
-            chat.unseen,
+            chat.commands.standing,
+            tuple(chat.trust.store.all()),
+            chat.tools.unseen,
         )
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
         """Do something with the chat, which is opened if need be. Raises CopilotError."""
         return await self.chat_runner.do(work)
+
+    async def chat(self) -> Chat:
+        """The chat, which is opened if need be, for what needs no waiting."""
+        return await self.chat_runner.opened()
 
     async def ready(self) -> SessionState | None:
         """The open session; the agent is started if need be. Raises CopilotError."""

@@ -16,15 +16,16 @@ from .cell import Cell
 from .chat_runner import ChatRunner
 from .command_context import CommandContext
 from .first_status import first_status
-from .notebook_turn import CurrentNotebook, MakeNotebook, TurnNotebook
+from .page_notebook import PageNotebook
 from .page_turn import PageTurn
 from .pickers import Pickers
 from .saved_notebook import saved_id
 
 if TYPE_CHECKING:
-    from ..acp.messages import Block
+    from ..acp.messages import Block, Update
     from ..chat import Chat, SessionStore, Turn
     from ..config import Settings
+    from .commands import Command, Prompt
     from .display import Display
     from .rerun import OldTurn, Reruns
 
@@ -32,7 +33,7 @@ NOTICE = (
     "A question was cancelled because no open page showed it: {}\n"
     "A page that is reloaded before the notebook is saved loses its open questions. Run the prompt again.\n"
 )
-"""For the next cell: the page with the one that asked is gone."""
+"""Notice for the next cell: the page with the one that asked is gone."""
 MAX_UNDONE = 20
 """Turns whose cells show that they were undone: the last ones that changed something."""
 SIGN_IN = "The agent can sign you in now"
@@ -46,25 +47,24 @@ class KernelSession(ChatRunner):
     """The chat of one kernel, and its cells.
 
     `before` is what an earlier session of this process left when it ended: this one goes on there. `guard_seconds`:
-    see `Card`. The agent gets tools for the notebook of `live`, if there is one. `environ` is the environment with
-    which the process was started, and `started_in` the folder, where cells can change them; `own_agent`: see
-    `config.load`.
+    see `Card`. The agent gets tools for `notebook`, if there is one. `environ` is the environment with which the
+    process was started, and `started_in` the folder, where cells can change them; `own_agent`: see `config.load`.
     """
 
     def __init__(
         self,
         before: SessionStore | None = None,
         guard_seconds: float | None = None,
-        live: CurrentNotebook | None = None,
+        notebook: PageNotebook | None = None,
         environ: Mapping[str, str] | None = None,
         own_agent: str = "",
         started_in: str = "",
     ) -> None:
         self._environ, self._own_agent = os.environ if environ is None else environ, own_agent
         self._started_in = started_in or os.getcwd()  # noqa: TID251
-        self._before, self._guard_seconds, self._live = before, guard_seconds, live
+        self._before, self._guard_seconds, self._notebook = before, guard_seconds, notebook
         super().__init__(self._new_chat)
-        self.command_context = CommandContext(self, self._load_settings)
+        self.command_context = CommandContext(self, self._load_settings, notebook)
         self._pickers = Pickers(self.idle)
         # Of the last prompt.
         self._page = PageTurn()
@@ -73,7 +73,7 @@ class KernelSession(ChatRunner):
         # The cell that ran last was not a batch run's.
         self._watched = False
         self.is_introduced = False
-        """What is not the default was said."""
+        """True once the user was told what is not the default."""
         self.notices: list[str] = []
         """Lines that the next cell reports, also in a batch run."""
         # The session of a client that has gone, and a question that it alone showed: for a cell of another client.
@@ -85,20 +85,13 @@ class KernelSession(ChatRunner):
 
     @property
     def left(self) -> SessionStore | None:
-        """What a later session of this process may go on with."""
-        return self.chat.store if self.chat else self._before
+        """State that a later session of this process may go on with."""
+        return self.chat.session_manager.store if self.chat else self._before
 
-    async def run(
-        self,
-        cell: Cell,
-        code: str,
-        make_notebook: MakeNotebook | None = None,
-        values: Mapping[str, str] | None = None,
-    ) -> Turn | None:
+    async def run(self, cell: Cell, code: str, values: Mapping[str, str] | None = None) -> Turn | None:
         """Do what a cell asks for; the turn of its prompt, if it has one. Shows a CopilotError, and raises it.
 
-        `code` is what was written in the cell; `values` go with its prompt, by their names, as data. `make_notebook`
-        makes the live notebook of the turn.
+        `code` is what was written in the cell; `values` go with its prompt, by their names, as data.
         """
         self._watched = cell.live
         if vs_code.is_cell(cell.cell_id) and (path := vs_code.notebook_of(cell.cell_id or "")):
@@ -106,7 +99,7 @@ class KernelSession(ChatRunner):
             cell.saved_id = await asyncio.to_thread(saved_id, path, cell.source)
         with first_status(cell, code):
             try:
-                return await self._run(cell, code, make_notebook, dict(values or {}))
+                return await self._run(cell, code, dict(values or {}))
             except AuthRequired as error:
                 # First of all: an agent that is started again may have forgotten the conversation.
                 if cell.live and error.method != "authenticate" and any(each.is_askable for each in error.methods):
@@ -114,34 +107,18 @@ class KernelSession(ChatRunner):
 
                     with suppress(CopilotError):  # which is shown
                         await CellOutput(cell, self._pickers, set()).confirm(SIGN_IN, "Sign in")
-                        await self._run(cell, "%login", None, {})
+                        await self._run(cell, "%login", {})
                 raise
 
-    async def _run(
-        self, cell: Cell, code: str, make_notebook: MakeNotebook | None, values: dict[str, str]
-    ) -> Turn | None:
+    async def _run(self, cell: Cell, code: str, values: dict[str, str]) -> Turn | None:
         from ..rendering.failure import render_failure
         from . import commands
-        from .cell_output import CellOutput
 
-        turn, key = None, f"{code}{values or ''}"
+        turn = None
         try:
             steps = await commands.read(self.command_context, code)
-            if steps and isinstance(steps[-1], commands.Prompt):
-                kept = await self._reruns.begin(cell, key, self.command_context.settings, make_notebook)
-                if kept is not None:
-                    return kept.answer
-            for step in steps:
-                match step:
-                    case commands.Command(name):
-                        self._pickers.close(name)
-                        if name == "undo" and make_notebook is not None:
-                            self.command_context.notebook = make_notebook()
-                        await commands.run(self.command_context, CellOutput(cell, self._pickers, self._confirmed), step)
-                    case commands.Prompt(text):
-                        notebook = make_notebook() if make_notebook is not None else None
-                        async with self._opened(notebook):
-                            turn = await self._prompt(cell, key, text, values, notebook)
+            async with self._asked_by(cell, steps):
+                turn = await self._do(cell, steps, f"{code}{values or ''}", values)
         except CopilotError as error:
             cell.display(render_failure(error))
             raise
@@ -152,35 +129,56 @@ class KernelSession(ChatRunner):
             raise turn.failure
         return turn
 
+    def _asked_by(self, cell: Cell, steps: Sequence[Command | Prompt]) -> AbstractAsyncContextManager[None]:
+        """Inside, `cell` waits for what is done in the notebook, if something may be."""
+        from . import commands
+
+        needs_notebook = any(isinstance(step, commands.Prompt) or step.name == "undo" for step in steps)
+        return self._notebook.asked_by(cell) if self._notebook and needs_notebook else nullcontext()
+
+    async def _do(self, cell: Cell, steps: Sequence[Command | Prompt], key: str, values: dict[str, str]) -> Turn | None:
+        """Run commands, then a prompt, which may have been answered before. `key`: see `OldTurn.prompt`."""
+        from . import commands
+        from .cell_output import CellOutput
+
+        if steps and isinstance(steps[-1], commands.Prompt):
+            kept = await self._reruns.begin(cell, key, self.command_context.settings, self._notebook)
+            if kept is not None:
+                return kept.answer
+        turn = None
+        for step in steps:
+            match step:
+                case commands.Command(name):
+                    self._pickers.close(name)
+                    await commands.run(self.command_context, CellOutput(cell, self._pickers, self._confirmed), step)
+                case commands.Prompt(text):
+                    turn = await self._prompt(cell, key, text, values)
+        return turn
+
     @cached_property
     def _reruns(self) -> Reruns:
         from .rerun import Reruns
 
         return Reruns()
 
-    def _opened(self, notebook: TurnNotebook | None) -> AbstractAsyncContextManager[object]:
-        """Inside, the live notebook is open to the agent, if that gets tools for it."""
-        if self._live is None or notebook is None or not self.command_context.settings.notebook_tools:
-            return nullcontext()
-        return self._live.turn(notebook, self._agent_title)
-
     def _agent_title(self) -> str:
         info = self.chat.info if self.chat else None
         return (info.title or info.name) if info else ""
 
-    async def _prompt(
-        self, cell: Cell, key: str, text: str, values: dict[str, str], notebook: TurnNotebook | None
-    ) -> Turn:
+    async def _prompt(self, cell: Cell, key: str, text: str, values: dict[str, str]) -> Turn:
         """The turn, as it is shown in the cell, also if it has failed. `key`: see `OldTurn.prompt`."""
         from .display import Display
 
-        settings, turn = self.command_context.settings, None
-        blocks = await self._collect(text, values, notebook)
+        settings, turn, page = self.command_context.settings, None, PageTurn()
+        if self._notebook and settings.notebook_tools:
+            page = self._notebook.turn
+            page.begin(self._agent_title)
+        blocks = await self._collect(text, values)
         if cell.live:
             await self._check_exposure()
         self.report_notices(cell)
         await self._introduce(cell)
-        page = self._page = notebook.page_turn if notebook and settings.notebook_tools else PageTurn()
+        self._page = page
         before = {*cell.shown} - {cell.status_id}
         display = Display(
             cell,
@@ -193,7 +191,7 @@ class KernelSession(ChatRunner):
             try:
                 turn = await self.ask(blocks, display)
             finally:
-                undo = self._noted_for_undo(notebook)
+                undo = self._noted_for_undo()
             turn = replace(turn, undo=undo)
             await self._finish(turn, display)
         finally:
@@ -202,13 +200,13 @@ class KernelSession(ChatRunner):
             self._note_rerun(cell, key, turn, display, before)
         return turn
 
-    async def _collect(self, text: str, values: dict[str, str], notebook: TurnNotebook | None) -> list[Block]:
-        """What goes to the agent: the text, and what it mentions."""
+    async def _collect(self, text: str, values: dict[str, str]) -> list[Block]:
+        """Collect what goes to the agent: the text, and what it mentions."""
         from ..acp.messages import TextBlock
         from ..chat.attachments import mentions
         from . import context
 
-        settings = self.command_context.settings
+        settings, notebook = self.command_context.settings, self._notebook
         found = context.value_resources(values)
         if notebook is not None:
             text = context.FIX_PROMPT if text == context.FIX and notebook.has_variables else text
@@ -219,7 +217,7 @@ class KernelSession(ChatRunner):
         """Show what `turn` has changed; an interrupt leaves it its ending."""
         cells, changes = list[tuple[str, str, str]](), None
         try:
-            cells += await self._live.touched_cells() if self._live else ()
+            cells += await self._notebook.touched_cells() if self._notebook else ()
             changes = await self.changes(turn)
             await display.drawn()
         finally:
@@ -254,14 +252,14 @@ class KernelSession(ChatRunner):
             if vs_code.is_cell(cell.cell_id) and now.settings.notebook_tools:
                 cell.display(render_notice(Notice(-1, 0, "info", vs_code.AS_SAVED)))
 
-    def _noted_for_undo(self, notebook: TurnNotebook | None) -> str:
+    def _noted_for_undo(self) -> str:
         """Note the cells that the turn has changed. What `%undo` takes for it; empty if it has changed nothing."""
         if self.chat is None:
             return ""
         undo, number = self.chat.undo, self.chat.conversation.turn
-        if notebook is not None:
-            undo.leave_out(notebook.paths)
-            undo.add_cells(number, notebook.log)
+        if self._notebook is not None:
+            undo.leave_out(self._notebook.paths)
+            undo.add_cells(number, self._notebook.log)
         return undo.key(number)
 
     def report_notices(self, cell: Cell) -> None:
@@ -277,7 +275,7 @@ class KernelSession(ChatRunner):
             cell.display(render_report(Report(note=notice.rstrip(), warns=True)))
 
     async def _check_exposure(self) -> None:
-        """Not in a batch run: its outputs must not depend on the machine."""
+        """Warn about an exposed agent; not in a batch run, whose outputs must not depend on the machine."""
         agent = self.command_context.settings.agent
         if agent == self._checked:
             return
@@ -308,12 +306,19 @@ class KernelSession(ChatRunner):
         from ..chat import open_chat
 
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
-        chat = open_chat(settings, key, place=place, live=self._live)
-        chat.observers.append(lambda _: self._page.report(chat.standing))
+        chat = open_chat(settings, key, place=place, live=self._notebook)
+        chat.state.observers.append(partial(self._report_standing, chat))
         before, self._before = self._before, None
         if before is not None:
-            chat.store.follow(before)
+            chat.session_manager.store.follow(before)
         return chat
+
+    def _report_standing(self, chat: Chat, update: Update | None) -> None:
+        """Tell the page what may have changed; text and tool calls do not change it."""
+        from ..acp.messages import Chunk, ToolCallUpdate
+
+        if not isinstance(update, Chunk | ToolCallUpdate):
+            self._page.report(chat.commands.standing)
 
     def load(self) -> Settings:
         """Read the settings."""
@@ -342,6 +347,6 @@ def _notebook_key() -> str:
 
 
 def _undone(display: Display, old: OldTurn, files: Sequence[str], cells: Sequence[str]) -> None:
-    """What was restored is no longer what the prompt's last turn changed."""
+    """Note that files were restored: the prompt's last turn no longer changed them."""
     display.undone(files, cells)
     old.files = display.changed_files

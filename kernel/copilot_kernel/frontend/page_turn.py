@@ -25,7 +25,7 @@ class PageTurn:
     """The turn of one cell. Without a page, or where nothing can be `blocked`, it reports and asks nothing."""
 
     def __init__(self, page: Page | None = None, cell_id: str = "", blocked: Blocked | None = None) -> None:
-        self._page, self.cell_id, self._blocked = page, cell_id, blocked
+        self.page, self.cell_id, self._blocked = page, cell_id, blocked
         self._titles: dict[str, str] = {}
         """Of the open questions whose buttons are in the cell, by their keys."""
         self._began = 0.0
@@ -39,14 +39,16 @@ class PageTurn:
         self._post_working()
 
     def end(self, touched: Sequence[str]) -> None:
-        """The turn has ended. `touched` are the cells that were changed or run."""
+        """The turn has ended, if it had begun. `touched` are the cells that were changed or run."""
+        if not self._began:
+            return
         self._titles.clear()
         self._post_questions()
         seconds = round(time.monotonic() - self._began, 1)
         self._post("turn", state="idle", agent=self._agent(), seconds=seconds, cells=list(touched))
 
     def report(self, standing: Sequence[str]) -> None:
-        """See `Chat.standing`. The page shows it until it is told something else, also between turns."""
+        """See `AgentCommands.standing`. The page shows it until it is told something else, also between turns."""
         if self._standing != standing:
             self._standing = standing
             self._post("standing", words=" · ".join(standing))
@@ -58,15 +60,15 @@ class PageTurn:
         """
         from .permission_question import PermissionQuestion  # which a first status must not wait for
 
-        if self._page is None or not await self._page.known():
+        if self.page is None or not await self.page.known():
             return
         can_ask = isinstance(question, PermissionQuestion)
-        if self._page.has_widgets or not can_ask:
+        if self.page.has_widgets or not can_ask:
             await question.shown.wait()
             with self._listed(question):
                 await (self._blocked() if self._blocked and can_ask else asyncio.Event().wait())
         if isinstance(question, PermissionQuestion):
-            await self._page.ask(question)
+            await self.page.ask(question)
 
     @contextmanager
     def _listed(self, question: OpenQuestion[Any]) -> Iterator[None]:
@@ -90,5 +92,5 @@ class PageTurn:
         self._post("questions", waiting=waiting)
 
     def _post(self, event: str, **more: object) -> None:
-        if self._page is not None:
-            self._page.post(event, **more)
+        if self.page is not None:
+            self.page.post(event, **more)

@@ -22,8 +22,8 @@ from ..notebook.live import NotebookError
 from ..rendering.rerun import changed_words, render_kept, render_saved, render_sent
 from .cell import Cell, Output
 from .display import ask
-from .notebook_turn import MakeNotebook
 from .other_questions import Confirmation
+from .page_notebook import PageNotebook
 from .saved_notebook import read_saved
 from .vs_code import is_cell
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MAX_ANSWERS = 200
 MAX_CHARACTERS = 20_000_000
-"""Of all answers that are kept in memory; the oldest go first."""
+"""Limit of all answers that are kept in memory; the oldest go first."""
 
 MAX_UNCHANGED = 100
 """Runs that changed no files, of the newest ones: their cells may be at work."""
@@ -80,12 +80,10 @@ class Reruns:
         self._runs: dict[str, _Run] | None = None
         self._answers: deque[OldTurn] = deque()
 
-    async def begin(
-        self, cell: Cell, prompt: str, settings: Settings, make_notebook: MakeNotebook | None = None
-    ) -> OldTurn | None:
+    async def begin(self, cell: Cell, prompt: str, settings: Settings, notebook: PageNotebook | None) -> OldTurn | None:
         """The last turn of the cell's next prompt, now shown again, if the prompt is not to be sent; None if it is."""
         if self._runs is None:
-            path = await make_notebook().saved_at() if make_notebook else config.notebook()
+            path = await notebook.saved_at() if notebook else config.notebook()
             self._runs = await asyncio.to_thread(_saved_runs, path)
             self._keep(turn for run in self._runs.values() for turn in run.turns)
         name = self._name(cell)
@@ -106,14 +104,16 @@ class Reruns:
         self._keep([turn])
 
     def _name(self, cell: Cell) -> str:
-        """By which the cell's runs are known; empty if they are not."""
+        """Return the key of the cell's runs; empty if they are not known."""
         assert self._runs is not None
         if is_cell(cell.cell_id) and (run := self._runs.pop(cell.saved_id, None)):
             self._runs.setdefault(cell.cell_id or "", run)
         return cell.cell_id or ""
 
     def _last_turn(self, cell: Cell, name: str, prompt: str) -> OldTurn | None:
-        """In the cell's last run, if its source was the same and the turn changed files. Stays the last until `end`."""
+        """Return the cell's last turn, if its source was the same and the turn changed files. Stays the last until
+        `end`.
+        """
         assert self._runs is not None
         run = self._runs.get(name)
         if run is None or run.request_id != cell.request_id:
@@ -143,7 +143,7 @@ class Reruns:
 
 
 async def _is_sent_again(cell: Cell, old: OldTurn, settings: Settings) -> bool:
-    """Whether it is, said in the cell."""
+    """Return True if the prompt is sent again, and say so in the cell."""
     if settings.rerun == "run":
         cell.display(render_sent(old.files))
         return True

@@ -1,4 +1,4 @@
-"""Which display of a cell shows what: entries in a row share one, so that a cell stays under 50 outputs.
+"""Layout of a cell's displays: entries in a row share one, so that a cell stays under 50 outputs.
 
 JupyterLab hides what comes after the 50th. The layout depends on the order of entries and questions alone; when and
 how often a slot is sent is up to `output_area.py`. What an open question says stands in one display and its buttons in
@@ -33,27 +33,27 @@ class Slot:
     """One display. `items` are what it shows; while `question` is set, it shows that instead."""
 
     alone: bool = False
-    """Nothing else may join: a piece of a message, an image."""
+    """True for a piece of a message, or an image: nothing else may join."""
     items: dict[Hashable, Item] = field(default_factory=dict)
     question: Bundle | None = None
     card: Card | None = None
     """The widgets that it shows."""
     lent: bool = False
-    """It is there for what passes: when it is empty, whatever comes next may take the display."""
+    """True if it is there for what passes: when it is empty, whatever comes next may take the display."""
     dirty: bool = False
     display_id: str = field(default_factory=lambda: uuid4().hex)
     drawn: Drawn = field(default_factory=dict)
     steps: Iterator[None] | None = None
     """The rest of what is being prepared."""
     shown: Bundle | None = None
-    """What was sent last."""
+    """Bundle that was sent last."""
     rest: float = 0.0
-    """Not to be sent before this time of the loop; see `Slots.waiting`."""
+    """Time before which it is not sent; see `Slots.waiting`."""
 
     def put(self, key: Hashable, item: Item) -> None:
         """Show `item`, in the place of what had its key."""
         self.items[key] = item
-        self.dirty = True
+        self.dirty, self.steps = True, None
 
     def take(self, key: Hashable) -> Item:
         """Show it no longer."""
@@ -71,7 +71,7 @@ class Slot:
         self.question, self.dirty = None, True
 
     def picture(self, cwd: str) -> Bundle:
-        """What it shows."""
+        """Bundle that it shows."""
         return self.question or picture(self.items.values(), cwd, self.drawn)
 
     def prepare(self, cwd: str, is_late: Callable[[], bool]) -> bool:
@@ -96,7 +96,7 @@ class Slot:
 
     @property
     def is_vacant(self) -> bool:
-        """What passes stood here, and nothing does now."""
+        """True if something that passes stood here, and nothing does now."""
         return self.lent and self.question is None and not self.items
 
 
@@ -114,18 +114,21 @@ class Slots:
         self._slot_of: dict[int, Slot] = {}
         self._streams: dict[int, Stream] = {}
         self._growing: set[int] = set()
+        # Text that grows is not to be sent before this time: what is complete is sent at once, but counts as well.
+        self._text_rest = 0.0
 
     def __iter__(self) -> Iterator[Slot]:
         return iter((*self._slots, *filter(None, [self._status]), *chain.from_iterable(self._spare)))
 
     @property
     def waiting(self) -> list[tuple[float, Slot]]:
-        """What changed, from above, and from which time of the loop on it may be sent.
+        """Return what changed, from above, and from which time on it may be sent.
 
         Displays keep their order: what was not sent yet is due at once if something stands below it.
         """
-        slots = list(self)
-        return [(each.rest if each.shown or each is slots[-1] else 0.0, each) for each in slots if each.dirty]
+        slots, growing = list(self), {self._slot_of[entry_id] for entry_id in self._growing}
+        rests = [(self._text_rest if each in growing else each.rest, each) for each in slots if each.dirty]
+        return [(rest if each.shown or each is slots[-1] else 0.0, each) for rest, each in rests]
 
     def put(self, entry: Entry, limit: int = MAX_CHARS) -> bool:
         """Show `entry` in its slot: the one that it has, the last one, or a new one.
@@ -141,15 +144,22 @@ class Slots:
         return True
 
     def rest(self, entry_id: int) -> float:
-        """Not to be drawn again before this time of the loop."""
+        """Do not draw it again before this time."""
         slot = self._slot_of.get(entry_id)
-        return slot.rest if slot else 0.0
+        return self._text_rest if entry_id in self._growing else slot.rest if slot else 0.0
 
-    def delay_text(self, until: float) -> None:
-        """Draw what still grows no sooner: what is complete is drawn at once, but counts as well."""
-        for entry_id in self._growing:
-            slot = self._slot_of[entry_id]
-            slot.rest = max(slot.rest, until)
+    def rested(self, slot: Slot, until: float) -> None:
+        """`slot` was sent; what changes in it is sent again when that time has come."""
+        if slot.alone:
+            self._text_rest = until
+        else:
+            slot.rest = until
+
+    def hurry(self, at: float) -> None:
+        """Send what waits at that time."""
+        self._text_rest = at
+        for slot in self:
+            slot.rest = at
 
     def end_streams(self) -> None:
         """The messages are probably complete: their last pieces are rendered as a whole."""
@@ -190,7 +200,7 @@ class Slots:
                 slot.stop_asking()
 
     def begin_with(self, display_id: str, words: str, bundle: Bundle) -> Slot:
-        """That display already says, on top, what the turn is doing."""
+        """Begin with a display that already says, on top, what the turn is doing."""
         self._header = Slot(alone=True, lent=True, display_id=display_id, items={"status": Status(words)}, shown=bundle)
         self._slots.append(self._header)
         return self._header
@@ -226,18 +236,13 @@ class Slots:
 
     def _put_text(self, entry: Message, limit: int) -> bool:
         """Each piece in a slot of its own; a finished one stays where it grew."""
-        stream, rest = self._streams.setdefault(entry.id, Stream()), 0.0
+        stream = self._streams.setdefault(entry.id, Stream())
         for piece in stream.feed(entry.text, limit):
-            slot = self._slot_for(entry.id, alone=True)
-            slot.put((entry.id, piece.number), piece)
-            if len(slot.items) == 1:  # complete: it is drawn at once, and what grows rests instead
-                rest, slot.rest = max(rest, slot.rest), 0.0
+            self._slot_for(entry.id, alone=True).put((entry.id, piece.number), piece)
             del self._slot_of[entry.id]
         self._growing.discard(entry.id)
         if not stream.is_blank:
-            slot = self._slot_for(entry.id, alone=True)
-            slot.put((entry.id, stream.number), stream)
-            slot.rest = max(rest, slot.rest)
+            self._slot_for(entry.id, alone=True).put((entry.id, stream.number), stream)
             self._growing.add(entry.id)
         return stream.is_read
 
@@ -261,7 +266,7 @@ class Slots:
         return slot
 
     def _places(self, home: Slot | None, entry_id: int) -> tuple[Slot, Slot]:
-        """For a question and its buttons; the last possible slot is not for questions."""
+        """Return places for a question and its buttons; the last possible slot is not for questions."""
         if len(self._slots) + 3 >= MAX_SLOTS:
             return self._spare_places()
         last = next((slot for slot in reversed(self._slots) if not slot.is_vacant), None)
@@ -285,7 +290,7 @@ class Slots:
         return new
 
     def _spare_places(self) -> tuple[Slot, Slot]:
-        """After the others; the line that an earlier question left moves to where everything else went."""
+        """Free places after the others; the line that an earlier question left moves to where everything else went."""
         free = next((pair for pair in self._spare if pair[0].question is None), None)
         if free is None:
             self._spare.append((Slot(), Slot()))

@@ -57,10 +57,11 @@ class Copilot:
 
     @cached_property
     def _session(self) -> MagicSession:
+        from .live_notebook import PythonNotebook
         from .session import MagicSession
 
         self._used = True
-        return MagicSession(self._before, started_in=self._shell.starting_dir)
+        return MagicSession(PythonNotebook(self._shell), self._before, self._shell.starting_dir)
 
     @property
     def left(self) -> SessionStore | None:

@@ -10,9 +10,8 @@ from uuid import uuid4
 
 from ..config import notebook_at_start
 from ..errors import CopilotError
-from ..frontend.notebook_cells import NotebookCells
-from ..frontend.page_comm import ABSENT, Page, Pages
-from ..frontend.vs_code import is_cell
+from ..frontend.page_comm import ABSENT
+from ..frontend.page_notebook import PageNotebook
 from ..notebook.live import CellError, ChangedMeanwhile, NoPage, RunResult, VariableSummary
 from ..rendering.plain import clean
 from .cell import NotebookCell, ShellCell
@@ -31,23 +30,37 @@ VS_CODE = "__vsc_ipynb_file__"
 """The variable in which VS Code tells where the notebook is."""
 
 
-class PythonNotebook(NotebookCells):
-    """See `LiveNotebook`. `error` is what the cell before the asking one failed with."""
+class PythonNotebook(PageNotebook):
+    """See `LiveNotebook`. Its variables and runs are on the thread of the cell that waits."""
 
     has_variables = True
+    _thread: CellThread
 
-    def __init__(
-        self,
-        shell: Any,
-        thread: CellThread,
-        runs: NotebookRuns | TerminalRuns,
-        page: Page | None,
-        *,
-        asking: str,
-        error: CellError | None,
-    ) -> None:
-        super().__init__(page, asking=asking, started=started_at(shell.user_ns), blocked=partial(blocked, thread))
-        self._shell, self._thread, self._runs, self._error = shell, thread, runs, error
+    def __init__(self, shell: Any) -> None:
+        super().__init__(getattr(shell, "kernel", None))
+        self._shell, self._counts = shell, ExecutionCounts(shell)
+        self._runs: NotebookRuns | TerminalRuns | None = None
+        # What the cell before the asking one failed with.
+        self._error: CellError | None = None
+
+    def wait_in(self, cell: NotebookCell | ShellCell, thread: CellThread, parents: ParentTracker | None) -> None:
+        """Let `cell` be the one that waits. Called on its thread, before `asked_by`."""
+        last = self._shell.copilot.last_cell
+        self._error = last_error(last.result, last.traceback, self._error)
+        self._thread, self._blocked = thread, partial(blocked, thread)
+        if isinstance(cell, NotebookCell):
+            self._runs = NotebookRuns(self._shell, cell.request, thread, self._counts, parents)
+        else:
+            self._runs = TerminalRuns(self._shell, thread, self._counts)
+
+    @property
+    def is_running(self) -> bool:
+        """Code of the agent's runs."""
+        return self._runs is not None and self._runs.active
+
+    @property
+    def _started(self) -> str:
+        return started_at(self._shell.user_ns)
 
     async def list_variables(self, filter: str) -> Sequence[VariableSummary]:
         """See `LiveNotebook`."""
@@ -64,10 +77,10 @@ class PythonNotebook(NotebookCells):
 
     async def run_cell(self, id: str, expected: str) -> RunResult:
         """See `LiveNotebook`. What runs is `expected`."""
-        if self._page is None:
+        if self._page is None or self._runs is None:
             raise NoPage(ABSENT)
         request, code = await self._page.run(id, expected, uuid4().hex)
-        self._note("ran", id)
+        self.log.note("ran", id)
         count = None
         try:
             if code != expected:
@@ -80,60 +93,19 @@ class PythonNotebook(NotebookCells):
 
     async def run_python(self, code: str) -> RunResult:
         """See `LiveNotebook`."""
+        assert self._runs is not None
         return await self._runs.run(code)
 
-    async def end(self) -> None:
-        """See `NotebookCells.end`."""
-        await self._runs.close()
-        await super().end()
+    async def _end(self) -> None:
+        if self._runs is not None:
+            await self._runs.close()
+        await super()._end()
 
     async def _on_thread(self, function: Callable[[], T]) -> T:
         async def work() -> T:
             return function()
 
         return await call(self._thread, work)
-
-
-class Notebooks:
-    """Makes the live notebook of each cell that asks, and keeps what outlasts a cell."""
-
-    def __init__(self, shell: Any) -> None:
-        self._shell = shell
-        self._counts, self._pages = ExecutionCounts(shell), Pages()
-        self._error: CellError | None = None
-        self._runs: NotebookRuns | TerminalRuns | None = None
-
-    @property
-    def is_running(self) -> bool:
-        """Code of the agent's runs."""
-        return self._runs is not None and self._runs.active
-
-    def of(
-        self, cell: NotebookCell | ShellCell, thread: CellThread, parents: ParentTracker | None
-    ) -> Callable[[], PythonNotebook]:
-        """Called on the cell's thread; the result makes the notebook on the agent's loop."""
-        last = self._shell.copilot.last_cell
-        self._error = error = last_error(last.result, last.traceback, self._error)
-        self._runs = runs = self._runs_of(cell, thread, parents)
-
-        def make() -> PythonNotebook:
-            page = None
-            if isinstance(cell, NotebookCell) and cell.live and cell.cell_id and not is_cell(cell.cell_id):
-                page = self._pages.of(self._shell.kernel, cell.request)
-            return PythonNotebook(self._shell, thread, runs, page, asking=cell.saved_id, error=error)
-
-        return make
-
-    def close(self) -> None:
-        """Close the comms."""
-        self._pages.close()
-
-    def _runs_of(
-        self, cell: NotebookCell | ShellCell, thread: CellThread, parents: ParentTracker | None
-    ) -> NotebookRuns | TerminalRuns:
-        if isinstance(cell, NotebookCell):
-            return NotebookRuns(self._shell, cell.request, thread, self._counts, parents)
-        return TerminalRuns(self._shell, thread, self._counts)
 
 
 def started_at(names: dict[str, Any]) -> str:

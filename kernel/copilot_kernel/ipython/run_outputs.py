@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
-from ..frontend.notebook_cells import as_it_is_now
+from ..frontend.page_notebook import as_it_is_now
 from ..notebook.live import NotebookError, Output
 
 MARK = "copilot_run"

@@ -21,7 +21,6 @@ from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError, UsageError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..frontend.kernel_session import KernelSession
-from ..frontend.notebook_turn import CurrentNotebook
 from ..frontend.vs_code import is_cell
 from ..rendering.plain import visible_line
 from ..system.processes import keep_apart
@@ -32,11 +31,10 @@ if TYPE_CHECKING:
     from ..chat import SessionStore
     from .cell import NotebookCell, ShellCell
     from .cell_thread import CellThread
-    from .live_notebook import Notebooks, PythonNotebook
+    from .live_notebook import PythonNotebook
 
 
 Ended = asyncio.Task[Turn | None]
-MakeNotebook = Callable[[], "PythonNotebook"]
 
 USAGE = (
     "%copilot PROMPT asks the agent, and so does %%copilot with the prompt below it. "
@@ -58,22 +56,14 @@ _JOIN_SECONDS = 2.0
 
 
 class MagicSession:
-    """The session of one shell. Private methods run on the loop thread. `before`, `started_in`: see `KernelSession`.
+    """The session of one shell. Private methods run on the loop thread. `before`, `started_in`: see `KernelSession`."""
 
-    `live` is where the agent's tools find the notebook of the turn that runs.
-    """
-
-    def __init__(
-        self, before: SessionStore | None = None, live: CurrentNotebook | None = None, started_in: str = ""
-    ) -> None:
+    def __init__(self, notebook: PythonNotebook, before: SessionStore | None = None, started_in: str = "") -> None:
         self.loop_thread, self.widgets = LoopThread(), WidgetSupport()
+        self._notebook = notebook
         self.kernel_session = KernelSession(
-            before,
-            live=live or CurrentNotebook(has_variables=True),
-            environ=environment_at_start(),
-            started_in=started_in,
+            before, notebook=notebook, environ=environment_at_start(), started_in=started_in
         )
-        self._notebooks: Notebooks | None = None
         self._process = os.getpid()
         self._task: Ended | None = None
         self.interrupted = False
@@ -85,21 +75,19 @@ class MagicSession:
 
         Raises UsageError in code that the agent runs: it would wait for the agent, which waits for it.
         """
-        if self._notebooks is not None and self._notebooks.is_running:
+        if self._notebook.is_running:
             raise UsageError("In code that the agent runs, %copilot can neither be used nor unloaded.")
         self.interrupted = False
 
-    def notebook(self, shell: Any, cell: NotebookCell | ShellCell, thread: CellThread) -> MakeNotebook:
-        """Factory of the live notebook for the cell's turn. Called on the cell's thread."""
-        if self._notebooks is None:
-            from .live_notebook import Notebooks
+    def start(
+        self, cell: NotebookCell | ShellCell, thread: CellThread, text: str, values: Mapping[str, str]
+    ) -> Future[Ended]:
+        """Do what `text` asks for; the result is the finished task, however it ended. Called on the cell's thread."""
+        self._notebook.wait_in(cell, thread, self._parents)
+        return self.loop_thread.submit(self._ended(cell, text, values))
 
-            self._notebooks = Notebooks(shell)
-        return self._notebooks.of(cell, thread, self._parents)
-
-    async def run(self, cell: Cell, text: str, values: Mapping[str, str], make_notebook: MakeNotebook) -> Ended:
-        """Do what `text` asks for; return the finished task, however it ended. Runs on the loop thread."""
-        self._task = task = asyncio.create_task(self._run(cell, text, values, make_notebook))
+    async def _ended(self, cell: Cell, text: str, values: Mapping[str, str]) -> Ended:
+        self._task = task = asyncio.create_task(self._run(cell, text, values))
         await asyncio.wait({task})
         if task.cancelled():
             from ..rendering.footer import render_stopped
@@ -138,21 +126,20 @@ class MagicSession:
     async def _close(self) -> None:
         if self._task is not None:
             self._task.cancel()
-        if self._notebooks is not None:
-            self._notebooks.close()
+        self._notebook.close()
         await self.kernel_session.close(CLOSE_LIMIT)
 
     def _interrupt(self, at: float) -> None:
         if not self.kernel_session.cancel(at) and self._task is not None:
             self._task.cancel()
 
-    async def _run(self, cell: Cell, text: str, values: Mapping[str, str], make_notebook: MakeNotebook) -> Turn | None:
+    async def _run(self, cell: Cell, text: str, values: Mapping[str, str]) -> Turn | None:
         if not text.strip():
             self._show_usage(cell)
         self.widgets.probe(cell)
         if is_cell(cell.cell_id):
             keep_apart()
-        turn = await self.kernel_session.run(cell, text.strip(), make_notebook, values)
+        turn = await self.kernel_session.run(cell, text.strip(), values)
         chat = self.kernel_session.chat
         return Turn(turn, chat.undo.changes if chat else ()) if turn else None
 

@@ -59,7 +59,7 @@ class Turn:
         command, note), path, what (new, changed, deleted), by. Raises UsageError where undo is off.
         """
         if self._session_changes is None:
-            from ..chat.undoing import OFF
+            from ..chat.undo import OFF
 
             raise UsageError(OFF)
         return self._session_changes

@@ -25,9 +25,8 @@ async def awaited(session: MagicSession, shell: Any, text: str, values: Mapping[
     kernel, loop = shell.kernel, asyncio.get_running_loop()
     session.watch_parents(kernel, shell.events)
     cell = NotebookCell(kernel, session.widgets, loop)
-    notebook = session.notebook(shell, cell, AwaitingThread(loop))
     with attended(kernel, cell.request, session.widgets.clients), _Interrupts(session.interrupt).handled():
-        working = asyncio.wrap_future(session.loop_thread.submit(session.run(cell, text, values, notebook)))
+        working = asyncio.wrap_future(session.start(cell, AwaitingThread(loop), text, values))
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
@@ -45,10 +44,9 @@ def blocking(session: MagicSession, shell: Any, text: str, values: Mapping[str, 
     cell = _blocking_cell(session, shell, calls)
     if why and isinstance(cell, NotebookCell) and cell.live and clicks_arrive(shell.kernel):
         cell.stream(why, "stderr")
-    notebook = session.notebook(shell, cell, BlockingThread(calls))
     interrupts = _Interrupts(session.interrupt)
     with interrupts.handled():
-        working = session.loop_thread.submit(session.run(cell, text, values, notebook))
+        working = session.start(cell, BlockingThread(calls), text, values)
         working.add_done_callback(lambda _: calls.put(None))
         while (call := calls.get()) is not None:
             interrupts.run(call)

@@ -18,7 +18,7 @@ import anyio.to_thread
 from ..config import notebook
 from ..errors import CopilotError
 from ..frontend import commands
-from ..frontend.command_context import CommandContext, Situation
+from ..frontend.command_context import CommandContext, CommandState
 from ..frontend.context import completions as mentions
 from ..rendering.plain import clean, one_line, prose
 from .paths import beneath, everywhere
@@ -136,13 +136,13 @@ def _reply(found: list[Match], start: int, end: int) -> dict[str, Any]:
 # -- inspection -----------------------------------------------------------------------------------------------------
 
 
-def inspect(code: str, cursor: int, now: Situation) -> dict[str, Any]:
+def inspect(code: str, cursor: int, now: CommandState) -> dict[str, Any]:
     """The content of an `inspect_reply`; plain text, since some of it is the agent's."""
     about = _about(code, cursor, now)
     return {"status": "ok", "found": bool(about), "data": {"text/plain": about} if about else {}, "metadata": {}}
 
 
-def _about(code: str, cursor: int, now: Situation) -> str:
+def _about(code: str, cursor: int, now: CommandState) -> str:
     begin = code.rfind("\n", 0, cursor) + 1
     line = code[begin:].partition("\n")[0]
     if match := _OURS.fullmatch(line):
@@ -150,7 +150,7 @@ def _about(code: str, cursor: int, now: Situation) -> str:
     return _theirs(line.strip(), now)
 
 
-def _ours(name: str, typed: str, now: Situation) -> str:
+def _ours(name: str, typed: str, now: CommandState) -> str:
     """The help of the command, and what the agent says of the choice that stands after it."""
     if name not in commands.TABLE:
         return ""
@@ -161,7 +161,7 @@ def _ours(name: str, typed: str, now: Situation) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _theirs(line: str, now: Situation) -> str:
+def _theirs(line: str, now: CommandState) -> str:
     """The longest name that the line begins with."""
     begun = [each for each in now.conversation.commands if f"{line} ".startswith(f"/{each.name} ")]
     if not begun:

@@ -6,22 +6,18 @@ import asyncio
 import gc
 import os
 from collections import deque
-from functools import partial
 from traceback import format_exception
 from typing import Any
 
 from traitlets import Float, Unicode
 
 from .. import __version__
-from ..config import AGENT, LANGUAGE, is_in_own_kernelspec, notebook_at_start
+from ..config import AGENT, LANGUAGE, is_in_own_kernelspec
 from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError
 from ..frontend.cell import Cell
 from ..frontend.chat_runner import CLOSE_LIMIT
 from ..frontend.kernel_session import KernelSession
-from ..frontend.notebook_cells import NotebookCells
-from ..frontend.notebook_turn import CurrentNotebook
-from ..frontend.page_comm import Pages
-from ..frontend.vs_code import is_cell
+from ..frontend.page_notebook import PageNotebook
 from ..frontend.warm_start import WarmStart
 from ..rendering.plain import clean, visible_line
 from ..system.processes import parent
@@ -71,19 +67,17 @@ class CopilotKernel(ConcurrentKernel):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         comms.install(self)
-        live = CurrentNotebook(has_variables=False)
         started_in = os.getcwd()  # noqa: TID251
         is_own = bool(self.agent) and is_in_own_kernelspec(self.agent, started_in)
         self.kernel_session = KernelSession(
             guard_seconds=self.guard_seconds,
-            live=live,
+            notebook=PageNotebook(self),
             environ={**os.environ, AGENT: self.agent} if self.agent and not is_own else dict(os.environ),
             own_agent=self.agent if is_own else "",
             started_in=started_in,
         )
         self._warm_start = WarmStart(self.kernel_session)
         self.history: deque[Line] = deque(maxlen=MAX_HISTORY)
-        self._pages = Pages()
         self._turn: asyncio.Task[Reply] | None = None
         # Since the running cell began.
         self._interrupted = False
@@ -129,19 +123,13 @@ class CopilotKernel(ConcurrentKernel):
 
     async def _run(self, cell: Cell, code: str) -> Reply:
         try:
-            turn = await self.kernel_session.run(cell, code, partial(self._notebook, cell))
+            turn = await self.kernel_session.run(cell, code)
         except CopilotError as error:
             name, title = type(error).__name__, visible_line(error.title)
             full = [f"{name}: {title}"]
             cell.error(name, title, [SEE_ABOVE] if cell.live else full)  # the card says the cause
             return self._error(name, title, full)
         return self._cancelled(cell) if turn and turn.stop_reason == "cancelled" else self._ok()
-
-    def _notebook(self, cell: Cell) -> NotebookCells:
-        """The live notebook for a turn of the cell."""
-        assert self.running is not None
-        page = self._pages.of(self, self.running) if cell.live and cell.cell_id and not is_cell(cell.cell_id) else None
-        return NotebookCells(page, asking=cell.saved_id, started=notebook_at_start())
 
     # -- how a cell ends ------------------------------------------------------------------------------------------
 

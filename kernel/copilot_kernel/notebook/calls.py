@@ -27,7 +27,7 @@ from .content import (
 )
 from .expected import difference, edited
 from .gate import Gate, Proposal
-from .live import ChangedMeanwhile, LiveNotebook, NoPage, NotebookCell, NotebookError, NotebookSource, NotebookState
+from .live import ChangedMeanwhile, LiveNotebook, NoPage, NotebookCell, NotebookError, NotebookState
 from .results import OUTPUTS, Result, Run, count, notebook_page, of_run, of_runs, page, run_of
 from .tools import InvalidArguments, Tool, tools_for
 
@@ -62,8 +62,8 @@ MAX_NAMES = 8
 class NotebookCalls:
     """The tools for one notebook. Without `takes_images`, the agent gets words only."""
 
-    def __init__(self, source: NotebookSource, gate: Gate, *, takes_images: bool) -> None:
-        self._source, self._gate, self._takes_images = source, gate, takes_images
+    def __init__(self, notebook: LiveNotebook, gate: Gate, *, takes_images: bool) -> None:
+        self._notebook, self._gate, self._takes_images = notebook, gate, takes_images
         self._last_run = Reading("")
 
     def listing(self) -> list[Json]:
@@ -85,12 +85,8 @@ class NotebookCalls:
         return result
 
     @property
-    def _notebook(self) -> LiveNotebook:
-        return self._source.current()
-
-    @property
     def _tools(self) -> dict[str, Tool]:
-        return tools_for(has_kernel=self._source.has_variables)
+        return tools_for(has_kernel=self._notebook.has_variables)
 
     def _work_of(self, call: _Call) -> Awaitable[Result]:
         work: Callable[[_Call], Awaitable[Result]] = getattr(self, f"_{call.tool.name}")

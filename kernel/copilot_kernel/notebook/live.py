@@ -10,6 +10,8 @@ from ..errors import CopilotError
 
 CellType = Literal["code", "markdown", "raw"]
 
+NO_PYTHON = "This notebook has no Python variables, and its code cells are prompts to the agent: none can be run."
+
 Output = Mapping[str, Any]
 """An output as nbformat 4 defines it: `output_type` and what belongs to it."""
 
@@ -88,22 +90,35 @@ class VariableSummary(NamedTuple):
 
 
 class LiveNotebook(Protocol):
-    """The notebook whose cell waits for the agent. Called on the agent's event loop, only while a turn runs.
+    """The notebook of a kernel, as it is open. It outlives the turns; all methods belong to the agent's event loop.
 
-    Every method raises NotebookError with what the agent may read.
+    Where nothing else is said, a method is called only while a cell waits for the agent, and raises NotebookError with
+    what the agent may read. By default, there is no Python: no variables, and no code to run.
     """
+
+    has_variables: bool = False
+    """True if there is a namespace: tools for variables and code are offered only then."""
+
+    async def open_notebooks(self) -> Sequence[str]:
+        """Absolute paths of the notebooks that the user has open, as far as they are known. Raises nothing."""
+
+    async def snapshot(self) -> NotebookState:
+        """The notebook without outputs, at any time; empty if it cannot be read. Raises nothing."""
 
     async def last_error(self) -> CellError | None:
         """The error of the cell that was executed before the asking one, if it failed; None also where it is unknown.
 
         Errors of `%copilot` itself do not count.
         """
+        return None
 
     async def list_variables(self, filter: str) -> Sequence[VariableSummary]:
         """The user's variables whose name contains `filter`, in the order of their definition."""
+        raise NotebookError(NO_PYTHON)
 
     async def inspect_variable(self, name: str, path: str, rows: int) -> str:
         """A bounded description of `name`, or of what is at `path` in it (such as `.columns` or `[0]`)."""
+        raise NotebookError(NO_PYTHON)
 
     async def read(self, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:
         """The cells (all: None). Raises NotebookError for an unknown id."""
@@ -131,25 +146,11 @@ class LiveNotebook(Protocol):
 
     async def run_cell(self, id: str, expected: str) -> RunResult:
         """Run a cell if it still holds `expected`. Raises ChangedMeanwhile."""
+        raise NotebookError(NO_PYTHON)
 
     async def run_python(self, code: str) -> RunResult:
         """Run code in the user's namespace; its outputs are shown in the asking cell."""
+        raise NotebookError(NO_PYTHON)
 
     async def restart_kernel(self) -> None:
         """Restart the kernel, which ends the turn."""
-
-
-class NotebookSource(Protocol):
-    """Where tools find the notebook; it is another one for each turn."""
-
-    has_variables: bool
-    """True if there is a namespace: tools for variables and code are offered only then."""
-
-    def current(self) -> LiveNotebook:
-        """That of the turn that runs. Raises NotebookError if none does."""
-
-    async def open_notebooks(self) -> Sequence[str]:
-        """Absolute paths of the notebooks that the user has open, as far as they are known."""
-
-    async def snapshot(self) -> NotebookState:
-        """The notebook without outputs, of a turn or as it was saved; empty if it cannot be read."""

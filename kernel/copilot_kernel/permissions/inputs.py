@@ -91,7 +91,7 @@ _DIFFED = re.compile(r"^(?:--- (.{1,4096})\n\+\+\+ (.{1,4096})|(?:rename|copy) (
 _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff")
 _NULL = frozenset({"/dev/null", "a/dev/null", "b/dev/null"})
 NOTEBOOK_PREFIX = "copilot-kernel-notebook-"
-"""No id of a call of the agent's begins so (`chat/calls.py`)."""
+"""No id of a call of the agent's begins so (`chat/our_calls.py`)."""
 _MCP_TOOL = re.compile(r"mcp__(.+?)__(.+)")
 
 

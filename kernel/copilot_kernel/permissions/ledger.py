@@ -94,11 +94,11 @@ def unasked_action(request: PolicyRequest) -> str | None:
     return f"{_UNASKED}, outside the project: {outside}" if outside else None
 
 
-def why_covered(request: PolicyRequest, decision: Decision, standing: Iterable[ToolCall]) -> str | None:
+def why_covered(request: PolicyRequest, decision: Decision, always_allowed: Iterable[ToolCall]) -> str | None:
     """Return what the user had allowed that covers the call; `decision` is what would be decided about it.
 
-    `standing` are the calls for which the user chose an option of kind `allow_always`. What such an answer covers is up
-    to the agent; counted is what is certain: the same command, tool or paths, and later edits in the project.
+    `always_allowed` are the calls for which the user chose an option of kind `allow_always`. What such an answer covers
+    is up to the agent; counted is what is certain: the same command, tool or paths, and later edits in the project.
     """
     if changed_settings(request):
         return None
@@ -106,7 +106,7 @@ def why_covered(request: PolicyRequest, decision: Decision, standing: Iterable[T
         return f"covered by {decider(decision, request.context.mode)}"
     if decision.outcome == "reject":
         return None
-    subject = next((found for earlier in standing if (found := _same_subject(request, earlier))), None)
+    subject = next((found for earlier in always_allowed if (found := _same_subject(request, earlier))), None)
     return f"covered by your earlier answer to {subject}" if subject else None
 
 

@@ -60,7 +60,7 @@ class Sandbox:
         return _passed(environ) if self.outer is None else dict(self.outer)
 
 
-def raise_sandbox(
+def create_sandbox(
     settings: Settings,
     commands: Sequence[Sequence[str]],
     handover: Path,

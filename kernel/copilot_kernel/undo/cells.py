@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 from ..notebook.live import CellType, ChangedMeanwhile, LiveNotebook, NotebookCell, NotebookError
@@ -12,7 +13,9 @@ from ..notebook.live import CellType, ChangedMeanwhile, LiveNotebook, NotebookCe
 CHANGED_SINCE = "it has changed since"
 NO_PAGE = "no open page shows the notebook"
 NOT_FOUND = "it is not found any more"
-_EXCERPT_CHARS = 40
+EXCERPT_CHARS = 30
+"""Of the source of a deleted cell, beneath the answer."""
+_NAME_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +35,16 @@ class CellChange:
 
 
 class CellLog:
-    """Record of what the agent's tools do to cells in one turn. A cell that is moved or run is not changed."""
+    """Record of what the agent's tools do to cells in one turn.
+
+    A cell that is moved or run is touched, but not changed.
+    """
 
     def __init__(self) -> None:
         self._changes: dict[str, CellChange] = {}
+        # What was done to each cell, and a line for each deleted one that was not new.
+        self._touched: dict[str, list[str]] = {}
+        self._deleted: list[tuple[str, str, str]] = []
         self.left: tuple[NotebookCell, ...] = ()
         """All cells of the notebook, at the end of the turn or when it was undone."""
 
@@ -44,20 +53,44 @@ class CellLog:
         """Return cells that are not as they were, in the order of the last change."""
         return tuple(each for each in self._changes.values() if each.before != each.after)
 
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """The cells that were changed, moved, cleared or run, in the order of the first time."""
+        return tuple(self._touched)
+
+    def summary(self, cells: Sequence[NotebookCell]) -> list[tuple[str, str, str]]:
+        """What was done to `cells`, in their order, and what was deleted; see `Footer.cells`."""
+        numbered = ((self._touched.get(cell.id), f"cell {at}", cell.id) for at, cell in enumerate(cells, 1))
+        return [*((" and ".join(did), name, id) for did, name, id in numbered if did), *self._deleted]
+
+    def note(self, did: str, *ids: str) -> None:
+        """Note what was done to cells. A new cell counts as inserted, even if it is edited later."""
+        for id in ids:
+            known = self._touched.setdefault(id, [])
+            if did not in known and not (did == "edited" and "inserted" in known):
+                known.append(did)
+
     def inserted(self, id: str, type: CellType, source: str) -> None:
-        """A new cell."""
+        """Note a new cell."""
         self._changes[id] = CellChange(id, None, source, type)
+        self.note("inserted", id)
 
     def edited(self, id: str, before: str, after: str) -> None:
-        """Another source."""
+        """Note another source."""
         earlier = self._changes.pop(id, None) or CellChange(id, before, after)
         self._changes[id] = replace(earlier, after=after)
+        self.note("edited", id)
 
-    def deleted(self, cell: NotebookCell, above: str | None, whole: Mapping[str, Any]) -> None:
-        """A cell that was below `above`; None: at the top."""
-        earlier = self._changes.pop(cell.id, None)
+    def deleted(self, id: str, cells: Sequence[NotebookCell], whole: Mapping[str, Any]) -> None:
+        """Note that a cell is gone; `cells` are those before it was deleted."""
+        at = next((at for at, cell in enumerate(cells) if cell.id == id), 0)
+        cell, above = cells[at], cells[at - 1].id if at else None
+        earlier = self._changes.pop(id, None)
         before = earlier.before if earlier else cell.source
-        self._changes[cell.id] = CellChange(cell.id, before, None, cell.type, above, whole)
+        self._changes[id] = CellChange(id, before, None, cell.type, above, whole)
+        if "inserted" not in self._touched.pop(id, ()):
+            excerpt = f" ({shorten(cell.source, EXCERPT_CHARS, placeholder='…')})" if cell.source else ""
+            self._deleted.append(("deleted", f"cell {at + 1}{excerpt}", ""))
 
 
 class CellPlan(NamedTuple):
@@ -95,7 +128,7 @@ async def plan_cells(notebook: LiveNotebook | None, log: CellLog) -> CellPlan:
 def _name(change: CellChange) -> str:
     """Name a cell that is not in the notebook."""
     what = "deleted" if change.after is None else "inserted" if change.before is None else "edited"
-    return f"{what} cell “{(change.after or change.before or '').strip()[:_EXCERPT_CHARS]}”"
+    return f"{what} cell “{(change.after or change.before or '').strip()[:_NAME_CHARS]}”"
 
 
 def _found(log: CellLog, now: Iterable[NotebookCell]) -> dict[str, NotebookCell]:

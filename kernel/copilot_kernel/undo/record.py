@@ -180,12 +180,12 @@ class TurnRecorder:
 
 def _may_have_run(call: ToolCall) -> bool:
     """Return True if `call` may write, or has written: it is not refused or asked about, or was done anyway."""
-    is_held = call.status in ("waiting", "rejected") or call.standing.asked in ("open", "refused")
+    is_held = call.status in ("waiting", "rejected") or call.outcome.asked in ("open", "refused")
     return _is_done(call) or not is_held
 
 
 def _is_done(call: ToolCall) -> bool:
-    return call.standing.reported == "completed"
+    return call.outcome.reported == "completed"
 
 
 def _phase(call: ToolCall) -> tuple[object, ...]:

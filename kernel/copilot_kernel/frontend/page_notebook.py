@@ -1,156 +1,105 @@
-"""The cells of the live notebook, through the page that shows it; without one, as they were saved."""
+"""The live notebook, through the page that shows it; without one, its cells as they were saved."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from textwrap import shorten
-from typing import Any, NoReturn
+from typing import Any
 
+from ..config import notebook, notebook_at_start
 from ..notebook.live import (
-    CellError,
     CellType,
+    LiveNotebook,
     NoPage,
     NotebookCell,
     NotebookError,
     NotebookState,
     OpenDocuments,
     Output,
-    RunResult,
-    VariableSummary,
 )
 from ..undo.cells import CellLog
-from .page_comm import Page
+from .cell import Cell
+from .page_comm import Page, Pages
 from .page_turn import Blocked, PageTurn
 from .saved_notebook import folders_of_page, read_saved
+from .vs_code import is_cell
 
 BRIEF_CHARS = 4000
-"""Of each text in an output, when the whole notebook is read."""
+"""Limit of each text in an output, when the whole notebook is read."""
 FULL_CHARS = 1_000_000
-EXCERPT_CHARS = 30
-"""Of the source of a deleted cell, beneath the answer."""
 RESTART_SECONDS = 3.0
 """Within which the page restarts the kernel."""
 NO_RESTART = "No open page shows this notebook, so the kernel cannot be restarted from here. Ask the user to do it."
-NO_PYTHON = "This notebook has no Python variables, and its code cells are prompts to the agent: none can be run."
 
 
-class NotebookCells:
-    """A `LiveNotebook` without variables. `page` is None where the front end cannot have one.
+class PageNotebook(LiveNotebook):
+    """The `LiveNotebook` of a kernel without variables. `kernel` is ipykernel's; None where no page can be reached."""
 
-    `asking` is the cell that asks; `started` is where the notebook was saved when the kernel began, and empty if that
-    is unknown. `blocked`: see `PageTurn`.
-    """
+    _blocked: Blocked | None = None
 
-    has_variables = False
-
-    def __init__(self, page: Page | None, *, asking: str, started: str, blocked: Blocked | None = None) -> None:
-        self._page, self._asking, self._started = page, asking, started
-        self.page_turn = PageTurn(page, asking, blocked)
-        self._below = asking
-        """The cell below which the next one is inserted."""
-        self._touched: dict[str, list[str]] = {}
-        self._deleted: list[tuple[str, str, str]] = []
+    def __init__(self, kernel: Any = None) -> None:
+        self._kernel, self._pages = kernel, Pages()
+        self.turn = PageTurn()
+        """The cell that asks, and its page; between turns, the last page."""
         self.log = CellLog()
-        """What the agent changed."""
+        """Changes that the agent has made in the turn."""
+        self._below = ""
+        """The cell below which the next one is inserted."""
         self._is_restarting = False
 
-    @property
-    def touched(self) -> tuple[str, ...]:
-        """The cells that were changed or run, in the order of the first time."""
-        return tuple(self._touched)
+    @asynccontextmanager
+    async def asked_by(self, cell: Cell) -> AsyncIterator[None]:
+        """Inside, `cell` waits for what is done in the notebook."""
+        page = None
+        if cell.live and cell.cell_id and not is_cell(cell.cell_id):
+            page = self._pages.of(self._kernel, cell.request)
+        self.turn, self._below = PageTurn(page, cell.saved_id, self._blocked), cell.saved_id
+        try:
+            yield
+        finally:
+            await self._end()
 
-    def touched_among(self, cells: Sequence[NotebookCell]) -> list[tuple[str, str, str]]:
-        """See `TurnNotebook`."""
-        numbered = ((self._touched.get(cell.id), f"cell {at}", cell.id) for at, cell in enumerate(cells, 1))
-        return [*((" and ".join(did), name, id) for did, name, id in numbered if did), *self._deleted]
+    async def _end(self) -> None:
+        """End whatever runs. What is done from now on is not the agent's."""
+        if self._is_restarting:
+            await asyncio.sleep(RESTART_SECONDS)  # if the cell ended before the kernel, the next one would still run
+            self._is_restarting = False
+        self.turn.end(self.log.touched)
+        self.turn, self.log, self._below = PageTurn(self._page), CellLog(), ""
+
+    def close(self) -> None:
+        """Close the comms."""
+        self._pages.close()
+
+    @property
+    def _page(self) -> Page | None:
+        return self.turn.page
+
+    @property
+    def _started(self) -> str:
+        """Path of the notebook when the kernel began; empty if that is unknown."""
+        return notebook_at_start()
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """See `TurnNotebook`."""
+        """Paths where the notebook is saved now, also if it has been renamed; see `OpenDocuments`."""
         path = self._page.path if self._page is not None else ""
         if path:
             return tuple(os.path.join(folder, path) for folder in folders_of_page(self._started, path))
         return (self._started,) if os.path.isfile(self._started) else ()
 
     async def saved_at(self) -> str:
-        """See `TurnNotebook`."""
+        """The first of `paths`; empty if none is known. Waits for the page where the notebook has been renamed."""
         if self._started and not self.paths and self._page is not None:
             await self._page.known()
         return next(iter(self.paths), "")
 
-    # -- cells --------------------------------------------------------------------------------------------------------
-
-    async def read(self, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:
-        """See `LiveNotebook`."""
-        if self._page is None or not await self._page.known():
-            saved = replace(read_saved(next(iter(self.paths), "")), asking=self._asking)
-            return _selected(saved, ids, outputs=outputs)
-        wanted = {} if ids is None else {"ids": list(ids)}
-        limit = BRIEF_CHARS if ids is None else FULL_CHARS
-        state = await self._page.call("read", **wanted, outputs=outputs, limit=limit)
-        try:
-            cells = tuple(_cell(each) for each in state["cells"])
-        except (LookupError, TypeError, ValueError):
-            raise NotebookError("The page's answer cannot be read.") from None
-        return NotebookState(cells, path=self._page.path, asking=str(state.get("asking") or self._asking))
-
-    async def insert(self, source: str, type: CellType, after: str | None) -> str:
-        """See `LiveNotebook`."""
-        below = after or self._below
-        if not below:
-            raise NotebookError("Say after which cell to insert: the cell that asks is not known.")
-        result = await self._call("insert", source=source, type=type, after=below)
-        self._below = id = str(result.get("id"))
-        self.log.inserted(id, type, source)
-        self._note("inserted", id)
-        return id
-
-    async def bring_back(self, cell: Mapping[str, Any], after: str | None) -> Sequence[str]:
-        """See `LiveNotebook`."""
-        reply = await self._call("insert", deleted=cell, after=after)
-        return tuple(map(str, reply.get("left_out") or ()))
-
-    async def edit(self, id: str, expected: str, source: str) -> None:
-        """See `LiveNotebook`."""
-        await self._call("edit", id=id, expected=expected, source=source)
-        self.log.edited(id, expected, source)
-        self._note("edited", id)
-
-    async def delete(self, id: str, expected: str) -> None:
-        """See `LiveNotebook`."""
-        cells = (await self.read(None, outputs=False)).cells
-        reply = await self._call("delete", id=id, expected=expected)
-        at = next((at for at, cell in enumerate(cells) if cell.id == id), 0)
-        self.log.deleted(cells[at], cells[at - 1].id if at else None, reply.get("cell") or {})
-        if "inserted" not in self._touched.pop(id, ()):
-            excerpt = f" ({shorten(cells[at].source, EXCERPT_CHARS, placeholder='…')})" if cells[at].source else ""
-            self._deleted.append(("deleted", f"cell {at + 1}{excerpt}", ""))
-        if self._below == id:
-            self._below = self._asking
-
-    async def move(self, id: str, expected: str, after: str | None) -> None:
-        """See `LiveNotebook`."""
-        await self._call("move", id=id, expected=expected, after=after)
-        self._note("moved", id)
-
-    async def clear_outputs(self, ids: Sequence[str]) -> None:
-        """See `LiveNotebook`."""
-        await self._call("clear", ids=list(ids))
-        self._note("cleared the output of", *ids)
-
-    async def restart_kernel(self) -> None:
-        """See `LiveNotebook`."""
-        if self._page is None or not await self._page.known():
-            raise NoPage(NO_RESTART)
-        await self._page.call("restart")
-        self._is_restarting = True
-
     async def open_documents(self) -> OpenDocuments:
-        """See `TurnNotebook`."""
+        """The notebook and what is open beside it, as far as they are known."""
         if self._page is None or not await self._page.known():
             return OpenDocuments(self.paths)
         try:
@@ -161,55 +110,90 @@ class NotebookCells:
         folders = folders_of_page(self._started, self._page.path)
         return OpenDocuments(self.paths, tuple(os.path.join(folder, path) for folder in folders for path in listed))
 
-    def _note(self, did: str, *ids: str) -> None:
-        """What was done to cells. A new cell counts as inserted, even if it is edited later."""
-        for id in ids:
-            known = self._touched.setdefault(id, [])
-            if did not in known and not (did == "edited" and "inserted" in known):
-                known.append(did)
+    async def open_notebooks(self) -> list[str]:
+        """Return the open notebooks, as `LiveNotebook` says."""
+        opened = await self.open_documents()
+        return [path for path in (notebook(), *opened.notebook, *opened.beside) if path.endswith(".ipynb")]
+
+    async def snapshot(self) -> NotebookState:
+        """Return the cells, as `LiveNotebook` says."""
+        with suppress(NotebookError):
+            return await self.read(None, outputs=False)
+        return NotebookState((), asking=self.turn.cell_id)
+
+    async def touched_cells(self) -> list[tuple[str, str, str]]:
+        """Return what the agent has done to cells, in the order of the notebook; see `Footer.cells`."""
+        if self.log.touched or self.log.changes:
+            with suppress(NotebookError):
+                self.log.left = (await self.read(None, outputs=False)).cells
+                return self.log.summary(self.log.left)
+        return []
+
+    # -- cells --------------------------------------------------------------------------------------------------------
+
+    async def read(self, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:
+        """Read cells, as `LiveNotebook` says."""
+        if self._page is None or not await self._page.known():
+            saved = replace(read_saved(next(iter(self.paths), "")), asking=self.turn.cell_id)
+            return _selected(saved, ids, outputs=outputs)
+        wanted = {} if ids is None else {"ids": list(ids)}
+        limit = BRIEF_CHARS if ids is None else FULL_CHARS
+        state = await self._page.call("read", **wanted, outputs=outputs, limit=limit)
+        try:
+            cells = tuple(_cell(each) for each in state["cells"])
+        except (LookupError, TypeError, ValueError):
+            raise NotebookError("The page's answer cannot be read.") from None
+        return NotebookState(cells, path=self._page.path, asking=str(state.get("asking") or self.turn.cell_id))
+
+    async def insert(self, source: str, type: CellType, after: str | None) -> str:
+        """Insert a cell, as `LiveNotebook` says."""
+        below = after or self._below
+        if not below:
+            raise NotebookError("Say after which cell to insert: the cell that asks is not known.")
+        result = await self._call("insert", source=source, type=type, after=below)
+        self._below = id = str(result.get("id"))
+        self.log.inserted(id, type, source)
+        return id
+
+    async def bring_back(self, cell: Mapping[str, Any], after: str | None) -> Sequence[str]:
+        """Bring a cell back, as `LiveNotebook` says."""
+        reply = await self._call("insert", deleted=cell, after=after)
+        return tuple(map(str, reply.get("left_out") or ()))
+
+    async def edit(self, id: str, expected: str, source: str) -> None:
+        """Edit a cell, as `LiveNotebook` says."""
+        await self._call("edit", id=id, expected=expected, source=source)
+        self.log.edited(id, expected, source)
+
+    async def delete(self, id: str, expected: str) -> None:
+        """Delete a cell, as `LiveNotebook` says."""
+        cells = (await self.read(None, outputs=False)).cells
+        reply = await self._call("delete", id=id, expected=expected)
+        self.log.deleted(id, cells, reply.get("cell") or {})
+        if self._below == id:
+            self._below = self.turn.cell_id
+
+    async def move(self, id: str, expected: str, after: str | None) -> None:
+        """Move a cell, as `LiveNotebook` says."""
+        await self._call("move", id=id, expected=expected, after=after)
+        self.log.note("moved", id)
+
+    async def clear_outputs(self, ids: Sequence[str]) -> None:
+        """Clear outputs, as `LiveNotebook` says."""
+        await self._call("clear", ids=list(ids))
+        self.log.note("cleared the output of", *ids)
+
+    async def restart_kernel(self) -> None:
+        """Restart the kernel, as `LiveNotebook` says."""
+        if self._page is None or not await self._page.known():
+            raise NoPage(NO_RESTART)
+        await self._page.call("restart")
+        self._is_restarting = True
 
     async def _call(self, op: str, **args: Any) -> dict[str, Any]:
         if self._page is None:
             raise NoPage("This front end does not let the agent change the notebook.")
         return await self._page.call(op, **args)
-
-    # -- what only a Python notebook has ------------------------------------------------------------------------------
-
-    async def list_variables(self, filter: str) -> Sequence[VariableSummary]:
-        """There are none."""
-        _no_python()
-
-    async def inspect_variable(self, name: str, path: str, rows: int) -> str:
-        """There are none."""
-        _no_python()
-
-    async def last_error(self) -> CellError | None:
-        """There is none."""
-        return None
-
-    async def run_cell(self, id: str, expected: str) -> RunResult:
-        """A prompt would wait for this turn."""
-        _no_python()
-
-    async def run_python(self, code: str) -> RunResult:
-        """There is no Python."""
-        _no_python()
-
-    # -- the turn -----------------------------------------------------------------------------------------------------
-
-    def begin(self, agent: Callable[[], str]) -> None:
-        """A turn of the agent begins. `agent`: see `PageTurn`."""
-        self.page_turn.begin(agent)
-
-    async def end(self) -> None:
-        """The turn has ended, and with it whatever runs."""
-        if self._is_restarting:
-            await asyncio.sleep(RESTART_SECONDS)  # if the cell ended before the kernel, the next one would still run
-        self.page_turn.end(self.touched)
-
-
-def _no_python() -> NoReturn:
-    raise NotebookError(NO_PYTHON)
 
 
 def _cell(cell: Any) -> NotebookCell:

@@ -25,7 +25,6 @@ from ..undo.history import LOST, Outcome, UndoHistory, UndoPlan
 from ..undo.listing import ListedChange, listed
 from ..undo.record import ChangedFile, TurnFiles
 from ..undo.tree import UNKNOWN
-from .slash import has_slash
 
 OFF = "Undo is off: the setting `undo` is false."
 UNDONE = (
@@ -36,7 +35,9 @@ MAX_NAMED = 50
 
 
 class Undo:
-    """Of one conversation, whose agent works in the folder of `settings`. `turns` is held while a turn runs."""
+    """Undo history of one conversation, whose agent works in the folder of `settings`. `turns` is held while a turn
+    runs.
+    """
 
     def __init__(self, settings: Settings, state: Path, turns: anyio.Lock) -> None:
         self.history = UndoHistory(settings.folder, state, notebook_at_start(), is_on=settings.undo)
@@ -44,18 +45,18 @@ class Undo:
         self._turns, self._is_on = turns, settings.undo
         # By session, what it has to know; the session of the last prompt, and how much of it went with that.
         self._undone: dict[str, list[str]] = {}
-        self._session, self._telling = "", 0
+        self._session, self._announced = "", 0
         self._session_of: dict[int, str] = {}
         self._mark = secrets.token_hex(2)
 
     @property
     def turns(self) -> tuple[TurnFiles, ...]:
-        """Those that changed or ran something, in order. Raises UsageError if they are not recorded."""
+        """Return the turns that changed or ran something, in order. Raises UsageError if they are not recorded."""
         return tuple(turn for _, turn in sorted(self._recorded().turns.items()))
 
     @property
     def changes(self) -> tuple[ListedChange, ...] | None:
-        """What `turns` changed; None if they are not recorded."""
+        """Return the changes of `turns`; None if they are not recorded."""
         return tuple(listed(self.turns)) if self._is_on else None
 
     def key(self, number: int) -> str:
@@ -64,14 +65,14 @@ class Undo:
         return f"{number}-{self._mark}" if turn.files or turn.cells.changes or LOST in turn.notes else ""
 
     def number(self, key: str) -> int:
-        """Of the turn that `key` names, or a plain number. Raises UsageError if it is not recorded."""
+        """Return the number of the turn that `key` names, or a number. Raises UsageError if it is not recorded."""
         number, _, mark = key.partition("-")
         if not number.isdecimal() or int(number) not in self._recorded().turns or mark not in ("", self._mark):
             raise UsageError(f"Turn {key} has changed nothing, or is not known any more.", "%changes lists the turns.")
         return int(number)
 
     def uncertain(self, number: int) -> tuple[ChangedFile, ...]:
-        """What was seen to change during turn `number`, but may not be the agent's."""
+        """Return changes seen during turn `number` that may not be the agent's."""
         files = self.history.turns.get(number, TurnFiles(number)).files
         seen = (file for file in files if file.before != file.after and UNKNOWN not in (file.before, file.after))
         return tuple(file for file in seen if not file.is_certain)
@@ -94,7 +95,7 @@ class Undo:
             self.history.turns[number] = replace(turn, cells=cells)
 
     async def plan(self, number: int, shown: OpenDocuments) -> UndoPlan:
-        """See `UndoHistory.plan`. Raises UsageError if turns are not recorded."""
+        """Return `UndoHistory.plan`. Raises UsageError if turns are not recorded."""
         self.leave_out(shown.notebook)
         return await to_thread.run_sync(self._recorded().plan, number, shown)
 
@@ -109,24 +110,25 @@ class Undo:
         self.undone(plan.turn.number, outcome.done)
         return outcome
 
-    def introduction(self, blocks: Sequence[Block], session: str) -> tuple[Block, ...]:
-        """What the agent has to know with this prompt to `session`, unless that is a command of the agent's.
+    async def begun(self, session: str) -> None:
+        """Wait until the turn can be recorded, whose prompt goes to `session`."""
+        self._session, self._announced = session, 0
+        await self.history.begun()
 
-        It goes with each prompt until `told`.
-        """
-        undone = self._undone.get(session, [])
-        self._session, self._telling = session, 0 if has_slash(blocks) else len(undone)
-        if not self._telling:
+    def preamble(self) -> tuple[Block, ...]:
+        """Return what the agent has to know with this prompt. It goes with each prompt until it is acknowledged."""
+        undone = self._undone.get(self._session, [])
+        self._announced = len(undone)
+        if not undone:
             return ()
         named = [visible_line(path) for path in dict.fromkeys(undone)]
         more = f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
         return (TextBlock(UNDONE.format(", ".join(named[:MAX_NAMED]) + more)),)
 
-    def told(self, stop_reason: str) -> None:
-        """The agent has answered the prompt with the last introduction. What it refused, it may forget."""
+    def acknowledge(self, stop_reason: str) -> None:
+        """Note that the agent has answered the prompt with the last preamble. What it refused, it may forget."""
         if stop_reason not in ("cancelled", "refusal"):
-            del self._undone.get(self._session, [])[: self._telling]
-        self._telling = 0
+            del self._undone.get(self._session, [])[: self._announced]
 
     def _recorded(self) -> UndoHistory:
         if not self._is_on:
