@@ -12,7 +12,15 @@ from pathlib import Path
 
 from ..config import DEMO_COMMAND, Settings
 from ..errors import AgentNotFound, UsageError
-from ..programs import find_off_path, find_outside, interpreter, is_foreign, missing_interpreter, project_folders
+from ..programs import (
+    find_off_path,
+    find_outside,
+    interpreter,
+    is_foreign,
+    missing_interpreter,
+    path_outside,
+    project_folders,
+)
 from ..system.files import direct_command, split_command, which
 
 PROGRAM_NOT_FOUND = "The agent's program {} was not found"
@@ -164,15 +172,15 @@ def _launch(argv: tuple[str, ...], environ: Mapping[str, str], project: Collecti
         raise AgentNotFound(CANNOT_START.format(argv[0], error), START_THERE.format(missing))
     name = _PROGRAM_SUFFIX.sub("", Path(argv[0]).name)
     if name.lower() != "copilot":
-        return Launch(_direct(argv, environ), label=name)
+        return Launch(_direct(argv, environ, project), label=name)
     command = argv if "--acp" in argv else (*argv, "--acp")
-    return Launch(_direct(command, environ), label="GitHub Copilot CLI", is_copilot=True)
+    return Launch(_direct(command, environ, project), label="GitHub Copilot CLI", is_copilot=True)
 
 
-def _direct(argv: tuple[str, ...], environ: Mapping[str, str]) -> tuple[str, ...]:
+def _direct(argv: tuple[str, ...], environ: Mapping[str, str], project: Collection[Path]) -> tuple[str, ...]:
     """Without a batch file, where that is possible. Raises AgentNotFound if it cannot be given its arguments."""
     try:
-        return direct_command(argv, environ)
+        return direct_command(argv, {**environ, "PATH": path_outside(project, environ)})
     except (OSError, ValueError) as error:
         raise AgentNotFound(CANNOT_START.format(argv[0], error), NAME_PROGRAM) from error
 

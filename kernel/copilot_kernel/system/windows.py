@@ -181,7 +181,13 @@ async def start(
     job = Job()
     try:
         process = subprocess.Popen(
-            _command_line(argv, env), stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env, creationflags=_FLAGS
+            _command_line(argv, cwd, env),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=cwd,
+            env=env,
+            creationflags=_FLAGS,
         )
         try:
             job.adopt(process.pid)
@@ -194,11 +200,13 @@ async def start(
     return ProcessTree(process, job)
 
 
-def _command_line(argv: Sequence[str], environ: Mapping[str, str]) -> str | list[str]:
+def _command_line(argv: Sequence[str], cwd: str | os.PathLike[str], environ: Mapping[str, str]) -> str | list[str]:
     """For a shell, its line as it is: `cmd.exe` knows no other quotes than those around all of it."""
     if tuple(argv[:-1]) == SHELL:
         return f'"{SHELL[0]}" {" ".join(SHELL[1:])} "{argv[-1]}"'
-    return list(direct_command(argv, environ))
+    name, *arguments = argv
+    program = os.path.join(cwd, name) if os.path.dirname(name) else name
+    return list(direct_command((program, *arguments), environ))
 
 
 # -- signals and the parent -----------------------------------------------------------------------------------------
