@@ -117,6 +117,31 @@ def test_no_modules_import_one_another_in_a_circle_not_even_for_types(package):
     TopologicalSorter({path: imported(path, package) for path in package.rglob("*.py")}).prepare()  # raises CycleError
 
 
+# What only POSIX has, in modules of the standard library that exist everywhere; and modules that only it has.
+POSIX_ONLY = re.compile(
+    r"^\s*(?:import|from) (?:fcntl|pwd|grp|termios|tty|pty|resource)\b|\bos\.(?:fork|forkpty|killpg|getpgid|getsid|"
+    r"getpgrp|setsid|getuid|geteuid|getgid|getegid|getppid|fchmod|fchown|chown|set_blocking|mkfifo|register_at_fork|"
+    r"posix_spawnp?|wait|O_(?:DIRECTORY|NOFOLLOW|NONBLOCK|NOCTTY|CLOEXEC))\b|\bdir_fd\b|\bstart_new_session=|"
+    r"\bsignal\.(?:SIGKILL|SIGHUP|SIGALRM|SIGPIPE|pthread_kill|setitimer)\b|\.add_signal_handler\(|"
+    r"\bwait_(?:readable|writable)\b|\banyio\.open_process\b|\bAF_UNIX\b|\bmsvcrt\b|\bctypes\b",
+    re.MULTILINE,
+)
+
+
+def test_what_one_platform_lacks_stands_in_one_package():
+    """The others are POSIX as a whole, or a script that imports nothing of ours."""
+    package = ROOT / "kernel" / "copilot_kernel"
+    elsewhere = (path.relative_to(package) for path in package.rglob("*.py"))
+    kept = ("system", "sandbox", "agentd")
+    named = {
+        (path.as_posix(), found[0].strip())
+        for path in elsewhere
+        if path.parts[0] not in kept
+        for found in POSIX_ONLY.finditer((package / path).read_text("utf-8"))
+    }
+    assert named == {("notebook/bridge.py", "os.getuid")}
+
+
 # -- what no file may hold -------------------------------------------------------------------------------
 
 REGISTRIES = "|".join(

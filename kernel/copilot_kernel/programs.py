@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import site
 import sys
 import sysconfig
@@ -12,6 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+
+from .system.files import which
 
 PACKAGE = Path(__file__).parent
 MAX_LINKS = 40
@@ -75,7 +76,7 @@ def project_folders(folder: str) -> tuple[Path, ...]:
 
 def find_outside(name: str, folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str | None:
     """The first program `name` on PATH that is not foreign: what an agent puts into `folders` must not run."""
-    each = (shutil.which(name, path=place) for place in path_outside(folders, environ).split(os.pathsep) if place)
+    each = (which(name, path=place) for place in path_outside(folders, environ).split(os.pathsep) if place)
     return next((found for found in each if found and not is_foreign(Path(found), folders)), None)
 
 
@@ -152,7 +153,7 @@ def interpreter(script: Path, environ: Mapping[str, str]) -> Path | None:
 def missing_interpreter(script: Path, environ: Mapping[str, str]) -> str:
     """Return the interpreter that the first line names, if it is certainly missing; else an empty string."""
     found = re.match(r"#!\s*(?:\S*/env\s+(?:-S\s+)?)?([^-=\s][^=\s]*)(?=\s|\Z)", _first_line(script))
-    return found[1] if found and not shutil.which(found[1], path=environ.get("PATH", os.defpath)) else ""
+    return found[1] if found and not which(found[1], path=environ.get("PATH", os.defpath)) else ""
 
 
 def _first_line(script: Path) -> str:

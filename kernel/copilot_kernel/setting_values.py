@@ -125,7 +125,7 @@ def host_list(raw: Any) -> tuple[str, ...]:
 
 
 rule_list = array("strings", '["Bash(git status)", "Edit(src/**)"]')
-path_list = array("absolute paths", '["~/data"]', lambda path: path[:1] in ("/", "~"))
+path_list = array("absolute paths", '["~/data"]', lambda path: path[:1] == "~" or os.path.isabs(path))
 _hosts = array("hosts, addresses with a port", '["api.github.com", "*.example.com:443", "127.0.0.1:11434"]', _is_host)
 
 

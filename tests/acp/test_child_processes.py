@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.acp.child_processes import guarded, without_proxy_to_us
-from copilot_kernel.acp.posix_session import kill_at_eof
 from copilot_kernel.host.command import CommandSpec, environment
+from copilot_kernel.system.posix_session import kill_at_eof
 
 from ..limits import LIMIT
 

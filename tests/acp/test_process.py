@@ -9,10 +9,10 @@ from contextlib import suppress
 import anyio
 import psutil
 import pytest
-from copilot_kernel.acp import apart
 from copilot_kernel.acp.child_processes import Graces
 from copilot_kernel.acp.process import ALLOW_ALL, TAIL_BYTES, agent_process
 from copilot_kernel.errors import AgentExited, AgentNotFound, AgentStartFailed
+from copilot_kernel.system import apart
 
 from ..limits import LIMIT
 

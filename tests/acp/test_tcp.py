@@ -8,9 +8,11 @@ from pathlib import Path
 
 import anyio
 import pytest
-from copilot_kernel.acp import tcp
-from copilot_kernel.acp.tcp import MIN_PERSON_UID, NO_ANSWER, START_FIRST, agent_at, exposed_to, other_users
+from copilot_kernel.acp.tcp import NO_ANSWER, START_FIRST, agent_at, exposed_to
 from copilot_kernel.errors import AgentExited, AgentNotFound
+from copilot_kernel.system import posix_files
+from copilot_kernel.system.files import other_users
+from copilot_kernel.system.posix_files import MIN_PERSON_UID
 
 from ..limits import LIMIT
 
@@ -78,8 +80,8 @@ def accounts(monkeypatch: pytest.MonkeyPatch) -> list[pwd.struct_passwd]:
     accounts = [*SYSTEM, ME]
     monkeypatch.setattr(pwd, "getpwall", lambda: accounts)
     monkeypatch.setattr(os, "getuid", lambda: ME.pw_uid)
-    monkeypatch.setattr(tcp, "_owners", lambda _: iter([0, ME.pw_uid]))
-    monkeypatch.setattr(tcp, "_has_logins", lambda: True)
+    monkeypatch.setattr(posix_files, "_owners", lambda _: iter([0, ME.pw_uid]))
+    monkeypatch.setattr(posix_files, "_has_logins", lambda: True)
     return accounts
 
 
@@ -91,8 +93,8 @@ def test_where_there_are_only_services_and_one_user_there_are_no_others(
     assert (list(other_users()), exposed_to("tcp://127.0.0.1:3000")) == ([], "")
     # In a container the accounts are those of its image.
     monkeypatch.setattr(os, "getuid", lambda: 0)
-    monkeypatch.setattr(tcp, "_has_logins", lambda: False)
-    monkeypatch.setattr(tcp, "_owners", lambda _: iter([0]))
+    monkeypatch.setattr(posix_files, "_has_logins", lambda: False)
+    monkeypatch.setattr(posix_files, "_owners", lambda _: iter([0]))
     assert list(other_users()) == []
 
 
@@ -101,7 +103,7 @@ def test_a_user_of_a_directory_that_does_not_list_its_accounts_is_found_by_a_pro
 ) -> None:
     known = {1_000_001: account("grace", 1_000_001)}
     monkeypatch.setattr(pwd, "getpwuid", known.__getitem__)
-    monkeypatch.setattr(tcp, "_owners", lambda _: iter([0, 200_000, 1_000_001]))
+    monkeypatch.setattr(posix_files, "_owners", lambda _: iter([0, 200_000, 1_000_001]))
     assert list(other_users()) == ["grace"]
 
 
@@ -124,4 +126,7 @@ def test_the_owners_of_processes_are_read_from_proc(tmp_path: Path) -> None:
     for name in ("1", "22", "self"):
         (tmp_path / name).mkdir()
     owner = tmp_path.stat().st_uid
-    assert (list(tcp._owners(tmp_path)), list(tcp._owners(tmp_path / "missing"))) == ([owner, owner], [])
+    assert (list(posix_files._owners(tmp_path)), list(posix_files._owners(tmp_path / "missing"))) == (
+        [owner, owner],
+        [],
+    )

@@ -357,7 +357,7 @@ async def swap(stage: Stage, argument: str) -> None:
             await stage.ask(id, ("execute", command), question, withdraws=True)
             tasks.cancel_scope.cancel()
     await change()
-    async with files.running(other, stage.session.cwd) as process:
+    async with files.running(other, stage.session.cwd) as (process, _):
         await process.wait()
     await stage.change(id, status="completed", content=content(f"This ran: {other}"))
 

@@ -23,7 +23,6 @@ async def _run(switches: Switches) -> None:
     if "exit-at-start" in switches or trips(switches, "fails-starts"):
         sys.stderr.write("demo agent: I cannot start, as I was asked not to\n")
         sys.exit(3)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(end_on_sigterm, tasks.cancel_scope)
+    with anyio.CancelScope() as scope:
+        end_on_sigterm(scope)
         await serve(PipeTransport(0, 1), switches)
-        tasks.cancel_scope.cancel()

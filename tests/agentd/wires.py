@@ -9,12 +9,12 @@ from typing import Any
 
 import anyio
 from copilot_kernel.acp.jsonrpc import MAX_LINE_BYTES, Lines
-from copilot_kernel.acp.transport import PIECE_BYTES
 from copilot_kernel.agentd.client import shared_agent
 from copilot_kernel.agentd.key import AgentSpec
 from copilot_kernel.agentd.server import Server
 from copilot_kernel.agentd.sockets import listen, socket_path
 from copilot_kernel.agentd.start import StartSpec, Welcome
+from copilot_kernel.system.processes import PIECE_BYTES
 
 Json = dict[str, Any]
 

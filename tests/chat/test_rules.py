@@ -1,8 +1,8 @@
 """A rule in the user's own config file, in which everything else stays; and where paths lead."""
 
-import fcntl
 import json
 import os
+import re
 import stat
 import sys
 import sysconfig
@@ -17,11 +17,12 @@ import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import rules
 from copilot_kernel.chat.permission import OUR_OPTIONS
-from copilot_kernel.chat.rules import PolicyEvaluator, save_rule
+from copilot_kernel.chat.rules import LOCKED, PolicyEvaluator, lock_file, save_rule
 from copilot_kernel.config import Settings, load
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.policy import Decision
+from filelock import FileLock
 
 from ..limits import LIMIT
 from ..notebook_tools.fakes import FakeNotebook
@@ -33,7 +34,7 @@ def test_a_new_file_is_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
     file = save_rule("allow", "Read")
     assert (file, json.loads(file.read_text())) == (tmp_path / "config" / FILE, {"allow": ["Read"]})
-    assert (stat.S_IMODE(file.stat().st_mode), list(file.parent.iterdir())) == (0o600, [file])
+    assert (stat.S_IMODE(file.stat().st_mode), set(file.parent.iterdir())) == (0o600, {file, lock_file(file)})
 
 
 def test_what_else_is_in_the_file_stays_and_so_do_its_mode_bits(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_what_is_not_understood_is_left_as_it_is(tmp_path: Path, text: str) -> N
     with pytest.raises(UsageError, match=str(file)) as error:
         save_rule("allow", "Read", file)
     assert (file.read_text(), bool(error.value.hint)) == (text, True)
-    assert list(tmp_path.iterdir()) == [file]
+    assert set(tmp_path.iterdir()) == {file, lock_file(file)}
 
 
 async def test_half_a_character_in_the_rule_or_in_the_file_is_an_error_that_says_so(
@@ -88,7 +89,7 @@ async def test_half_a_character_in_the_rule_or_in_the_file_is_an_error_that_says
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
     with pytest.raises(UsageError, match="lone surrogate"):
         save_rule("allow", "Edit(\ud800.txt)")
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [lock_file(tmp_path / FILE)]
     text = r'{"agent": "\ud800"}'
     (tmp_path / FILE).write_text(text)
     done = await rules.PolicyEvaluator(Settings()).add_rule("allow", "Read", to_settings=True)
@@ -124,12 +125,10 @@ def test_two_kernels_that_save_at_once_both_do(tmp_path: Path) -> None:
 
 def test_a_lock_that_is_never_given_up_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "LOCK_SECONDS", 0.05)
-    descriptor = os.open(tmp_path, os.O_RDONLY)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    with pytest.raises(UsageError, match="Another program has locked"):
-        save_rule("allow", "Read", tmp_path / FILE)
-    assert list(tmp_path.iterdir()) == []
-    os.close(descriptor)
+    with FileLock(lock_file(tmp_path / FILE), thread_local=False):
+        with pytest.raises(UsageError, match=re.escape(LOCKED.format(tmp_path / FILE))):
+            save_rule("allow", "Read", tmp_path / FILE)
+        assert not (tmp_path / FILE).exists()
     save_rule("allow", "Read", tmp_path / FILE)
 
 

@@ -73,6 +73,6 @@ OTHER_MACHINE = json.dumps({"place": "here", "host": "node-3", "pid": 7})
 def test_a_holder_is_named_as_far_as_its_file_can_be_read(tmp_path: Path, content: str, where: str) -> None:
     held = lock_session(tmp_path, "s1", "here")
     (file,) = (tmp_path / "locks").iterdir()
-    file.write_text(content)
+    file.write_text(f" {content}")
     assert_in_use(tmp_path, where)
     held.release()

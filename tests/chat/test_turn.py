@@ -128,7 +128,7 @@ async def test_an_agent_that_stops_reading_a_prompt_is_ended(
 
         async def press() -> None:
             """When the pipe is full."""
-            while not (unsent := transport._pipe._unsent) or len(unsent[0]) == len(unsent[0].obj):
+            while not (unsent := transport._pipe._writer._unsent) or len(unsent[0]) == len(unsent[0].obj):
                 await anyio.lowlevel.checkpoint()
             for number in range(presses):
                 chat.cancel(at=1_000.0 + number)

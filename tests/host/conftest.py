@@ -4,8 +4,8 @@ import os
 
 import psutil
 import pytest
-from copilot_kernel.acp import child_processes
 from copilot_kernel.host import Terminals
+from copilot_kernel.system import reaper
 
 from .small_commands import Heard
 
@@ -16,7 +16,7 @@ def nothing_is_left():
     descriptors = len(os.listdir("/dev/fd"))
     yield
     assert [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE] == []
-    assert (len(os.listdir("/dev/fd")), child_processes._watched) == (descriptors, set())
+    assert (len(os.listdir("/dev/fd")), reaper._watched) == (descriptors, set())
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import psutil
 import pytest
-from copilot_kernel.acp import posix_session
+from copilot_kernel.system import posix_session
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager

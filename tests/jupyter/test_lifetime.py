@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 from copilot_kernel.jupyter import lifetime
+from copilot_kernel.system import posix
+from copilot_kernel.system.processes import parent
 
 from ..limits import LIMIT
 from .front_end import until
@@ -28,7 +30,7 @@ class Parent:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(lifetime, "_WATCH_SECONDS", 0.001)
+    monkeypatch.setattr(posix, "_PARENT_SECONDS", 0.001)
     yield
     until(lambda: all(thread.name != "Parent watch" for thread in threading.enumerate()), "the end of the threads")
 
@@ -36,11 +38,11 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize("adopted_by", [1, 4000], ids=["init", "a subreaper"])
 @pytest.mark.anyio
 async def test_the_kernel_ends_when_its_parent_changes(monkeypatch: pytest.MonkeyPatch, adopted_by: int) -> None:
-    monkeypatch.setattr(os, "getppid", parent := Parent(4711, 4711, adopted_by))
+    monkeypatch.setattr(os, "getppid", asked := Parent(4711, 4711, adopted_by))
     ended = asyncio.Event()
     lifetime.watch_parent(4711, asyncio.get_running_loop(), ended.set)
     await asyncio.wait_for(ended.wait(), LIMIT)
-    assert parent.asked == 3
+    assert asked.asked == 3
 
 
 @pytest.mark.anyio
@@ -48,7 +50,7 @@ async def test_a_child_of_process_1_has_no_parent_to_watch(monkeypatch: pytest.M
     """The main process of a container, or what it started."""
     monkeypatch.setattr(os, "getppid", Parent(1))
     monkeypatch.setattr(threading, "Thread", None)
-    lifetime.watch_parent(1, asyncio.get_running_loop(), pytest.fail)
+    lifetime.watch_parent(parent(), asyncio.get_running_loop(), pytest.fail)
 
 
 @pytest.mark.parametrize(("told", "watched"), [("4711", True), ("1", False), ("0", False), ("", False), ("x", False)])

@@ -212,7 +212,7 @@ def test_when_the_kernel_is_killed_detached_processes_inside_end_too(
         command = sandbox.command(("sh", "-c", daemon), str(project))
         # Through the shell of `srt`, bubblewrap does not see that its parent ends: our own watcher does it.
         kernel = (
-            "import subprocess; from copilot_kernel.acp.child_processes import watch\n"
+            "import subprocess; from copilot_kernel.system.reaper import watch\n"
             f"child = subprocess.Popen({command!r}, env={sandbox.environment()!r}, start_new_session=True)\n"
             f"{'' if hosts is None else 'watch(child.pid); '}child.wait()"
         )

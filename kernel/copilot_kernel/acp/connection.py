@@ -16,10 +16,11 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ..errors import AgentExited
+from ..system.processes import PIECE_BYTES
 from . import jsonrpc
 from .agent_errors import error_from_answer
 from .jsonrpc import Id, InvalidLine, Line, RequestFailed, RpcCodec, RpcEvent, RpcNotification, RpcRequest, RpcResponse
-from .transport import PIECE_BYTES, Pace, Transport, single_error
+from .transport import Pace, Transport, single_error
 
 OnNotification = Callable[[str, Any], None]
 OnRequest = Callable[[str, Any], Coroutine[Any, Any, Any]]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import shlex
-import shutil
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +12,16 @@ from pathlib import Path
 
 from ..config import DEMO_COMMAND, Settings
 from ..errors import AgentNotFound, UsageError
-from ..programs import find_off_path, find_outside, interpreter, is_foreign, missing_interpreter, project_folders
+from ..programs import (
+    find_off_path,
+    find_outside,
+    interpreter,
+    is_foreign,
+    missing_interpreter,
+    path_outside,
+    project_folders,
+)
+from ..system.files import direct_command, split_command, which
 
 PROGRAM_NOT_FOUND = "The agent's program {} was not found"
 PROGRAM_IN_PROJECT = "The agent's program {} is in the project; agents are never started from there"
@@ -27,6 +34,7 @@ START_THERE = (
     "Start Jupyter from a terminal in which `{} --version` works, or with the PATH of that terminal: a server that a "
     "desktop, a hub or systemd has started has another one."
 )
+NAME_PROGRAM = "Name the program that it starts, with its arguments, in the agent setting (COPILOT_KERNEL_AGENT)."
 RUN_BY = " It is run by {}, which may be too old for it."
 NOT_INSTALLED = "GitHub Copilot CLI is not installed"
 INSTALL = """\
@@ -89,6 +97,8 @@ def with_denied_tools(launch: Launch, patterns: Iterable[str]) -> Launch:
     return replace(launch, argv=(*launch.argv, *(f"--deny-tool={pattern}" for pattern in patterns)))
 
 
+# What Windows adds to the name of a program.
+_PROGRAM_SUFFIX = re.compile(r"\.(?:exe|cmd|bat|com)\Z", re.IGNORECASE)
 _BARE = {"Bash": "shell", "Edit": "write", "Read": "read", "WebFetch": "url"}
 _OWN_NAMES = ("shell", "write", "read", "url", "memory")
 
@@ -138,7 +148,7 @@ def _github_cli_copy(environ: Mapping[str, str]) -> Path:
 
 def _command(agent: str, environ: Mapping[str, str], project: Collection[Path]) -> Launch:
     try:
-        name, *arguments = shlex.split(agent)
+        name, *arguments = split_command(agent)
     except ValueError as error:
         raise UsageError(INVALID_COMMAND.format(agent, error), "Check its quotes.") from error
     program = _which(name, environ, project)
@@ -152,7 +162,7 @@ def _command(agent: str, environ: Mapping[str, str], project: Collection[Path]) 
 
 def _off_path(name: str, environ: Mapping[str, str], project: Collection[Path]) -> AgentNotFound | None:
     """Return advice about a program that only shells find."""
-    found = None if "/" in name else find_off_path(name, project, environ)
+    found = None if os.path.dirname(name) else find_off_path(name, project, environ)
     return AgentNotFound(f"{NOT_ON_PATH.format(name)}, but at {found}", START_THERE.format(name)) if found else None
 
 
@@ -160,17 +170,27 @@ def _launch(argv: tuple[str, ...], environ: Mapping[str, str], project: Collecti
     if missing := missing_interpreter(Path(argv[0]), environ):
         error = _off_path(missing, environ, project) or NOT_ON_PATH.format(missing)
         raise AgentNotFound(CANNOT_START.format(argv[0], error), START_THERE.format(missing))
-    name = Path(argv[0]).name
-    if name != "copilot":
-        return Launch(argv=argv, label=name)
-    return Launch(argv if "--acp" in argv else (*argv, "--acp"), label="GitHub Copilot CLI", is_copilot=True)
+    name = _PROGRAM_SUFFIX.sub("", Path(argv[0]).name)
+    if name.lower() != "copilot":
+        return Launch(_direct(argv, environ, project), label=name)
+    command = argv if "--acp" in argv else (*argv, "--acp")
+    return Launch(_direct(command, environ, project), label="GitHub Copilot CLI", is_copilot=True)
+
+
+def _direct(argv: tuple[str, ...], environ: Mapping[str, str], project: Collection[Path]) -> tuple[str, ...]:
+    """Without a batch file, where that is possible. Raises AgentNotFound if it cannot be given its arguments."""
+    try:
+        return direct_command(argv, {**environ, "PATH": path_outside(project, environ)})
+    except (OSError, ValueError) as error:
+        raise AgentNotFound(CANNOT_START.format(argv[0], error), NAME_PROGRAM) from error
 
 
 def _which(name: str, environ: Mapping[str, str], project: Collection[Path]) -> str | None:
     """The program's absolute path, since the agent runs in another folder."""
-    name = _home(environ) + name[1:] if name.startswith("~/") else name
-    if "/" in name:  # one that is relative to some folder may be anything
-        return name if os.path.isabs(name) and shutil.which(name) and not is_foreign(Path(name), project) else None
+    name = _home(environ) + name[1:] if name.startswith(("~/", f"~{os.sep}")) else name
+    if os.path.dirname(name):  # one that is relative to some folder may be anything
+        found = which(name) if os.path.isabs(name) else None
+        return found if found and not is_foreign(Path(found), project) else None
     return find_outside(name, project, environ)
 
 
@@ -181,7 +201,7 @@ def _home(environ: Mapping[str, str]) -> str:
 def _demo(environ: Mapping[str, str]) -> tuple[str, ...]:
     """DEMO_COMMAND is for a demo agent that does more than ours, such as that of the tests."""
     if command := environ.get(DEMO_COMMAND):
-        return tuple(shlex.split(command))
+        return tuple(split_command(command))
     return sys.executable, "-P", "-m", "copilot_kernel.demo"
 
 

@@ -7,16 +7,14 @@ process itself (with asyncio's own pipes it waited for whoever else held them, u
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import anyio
-from anyio.abc import Process
 
 from ..errors import AgentError, AgentNotFound, AgentStartFailed
-from . import apart
-from .child_processes import Graces, guarded, signal_name, start_problem, unwatch, watch, without_proxy_to_us
+from ..system.processes import PipeReader, ProcessTree, start
+from .child_processes import Graces, guarded, signal_name, start_problem, without_proxy_to_us
 from .transport import Pace, PipeTransport, single_error
 
 TAIL_BYTES = 64 * 1024
@@ -52,7 +50,7 @@ class ProcessTransport:
 
     is_remote = False
 
-    def __init__(self, process: Process, pipe: PipeTransport, stderr: PipeTransport, graces: Graces) -> None:
+    def __init__(self, process: ProcessTree, pipe: PipeTransport, stderr: PipeReader, graces: Graces) -> None:
         self.process = process
         self._pipe, self._stderr, self._graces = pipe, stderr, graces
         self._tail = bytearray()
@@ -96,15 +94,15 @@ class ProcessTransport:
                 tasks.cancel_scope.cancel()
             self._attending.cancel()
             await self._pipe.close()
-            await self._stderr.close()
+            self._stderr.close()
 
     async def _stop(self) -> None:
         """A process that does not read its input does not see the end of it either, so there is nothing to wait for."""
         self._pipe.close_writing()
         if not self._pipe.has_unsent and await self._has_ended(self._graces.eof):
             return
-        for number, seconds in ((signal.SIGTERM, self._graces.term), (signal.SIGKILL, self._graces.kill)):
-            _signal(self.process.pid, number)
+        for end, seconds in ((self.process.terminate, self._graces.term), (self.process.kill, self._graces.kill)):
+            end()
             if await self._has_ended(seconds):
                 return
 
@@ -125,8 +123,8 @@ class ProcessTransport:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._read_stderr)
                 await self.process.wait()
-                _signal(self.process.pid, signal.SIGKILL)  # the rest of its group, and so the pipes end
-                unwatch(self.process.pid)
+                self.process.kill()  # the rest of its group, and so the pipes end
+                self.process.release()
                 self._reading.deadline = anyio.current_time() + self._graces.linger
                 self._ended.set()
 
@@ -146,11 +144,10 @@ async def _start(argv: Sequence[str], cwd: str, graces: Graces, environ: Mapping
     stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
     theirs, ours = (stdin[0], stdout[1], stderr[1]), (stdout[0], stdin[1], stderr[0])
     try:
-        with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
-            process = await anyio.open_process(
-                [*apart.prefix, *argv], stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
-                cwd=cwd, env=without_proxy_to_us(guarded(_passed(environ))), start_new_session=True,
-            )  # fmt: skip
+        process = await start(
+            argv, stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
+            cwd=cwd, env=without_proxy_to_us(guarded(_passed(environ))), may_be_apart=True,
+        )  # fmt: skip
     except BaseException as error:
         _close(ours)
         if isinstance(error, OSError | ValueError):
@@ -158,8 +155,7 @@ async def _start(argv: Sequence[str], cwd: str, graces: Graces, environ: Mapping
         raise
     finally:
         _close(theirs)
-    watch(process.pid)
-    return ProcessTransport(process, PipeTransport(stdout[0], stdin[1]), PipeTransport(stderr[0], -1), graces)
+    return ProcessTransport(process, PipeTransport(stdout[0], stdin[1]), PipeReader(stderr[0]), graces)
 
 
 def _start_error(program: str, error: OSError | ValueError) -> AgentError:
@@ -172,8 +168,3 @@ def _start_error(program: str, error: OSError | ValueError) -> AgentError:
 def _close(descriptors: Sequence[int]) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
-
-
-def _signal(group: int, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)

@@ -6,27 +6,22 @@ ACP has no login, and neither has `copilot --acp --port`.
 from __future__ import annotations
 
 import os
-import pwd
-import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
-from pathlib import Path
 
 import anyio
 from anyio.abc import SocketStream
 
 from ..errors import AgentNotFound, CopilotError
+from ..system.files import other_users
+from ..system.processes import PIECE_BYTES
 from .locate import locate
-from .transport import PIECE_BYTES, translating
+from .transport import translating
 
 OTHER_USERS = "other users of this machine ({})"
 NO_ANSWER = "No agent answers at {}:{} ({})"
 START_FIRST = "Start the agent first, for example: copilot --acp --port {}"
-MIN_PERSON_UID = 500 if sys.platform == "darwin" else 1000
-"""Accounts of people have this uid or a higher one."""
-_NOBODY = 65534
-_NO_LOGIN = frozenset({"nologin", "false"})
 
 
 @asynccontextmanager
@@ -99,37 +94,6 @@ def exposed_to(agent: str) -> str:
         return "everyone who can reach that address"
     other = next(other_users(), "")
     return OTHER_USERS.format(other) if other else ""
-
-
-def other_users() -> Iterator[str]:
-    """Names of other people's accounts: those that can log in here, and those that run a process now.
-
-    Containers have no logins, whatever accounts their images have. Directories such as LDAP may not list their
-    accounts, but know whose processes run.
-    """
-    if _has_logins():
-        yield from (account.pw_name for account in pwd.getpwall() if _is_other_person(account))
-    for uid in {each for each in _owners(Path("/proc")) if each >= MIN_PERSON_UID}:
-        with suppress(KeyError):
-            if _is_other_person(account := pwd.getpwuid(uid)):
-                yield account.pw_name
-
-
-def _has_logins() -> bool:
-    """Whether this is an operating system rather than a container; see `sd_booted` for the path."""
-    return os.path.isdir("/run/systemd/system") or sys.platform == "darwin"
-
-
-def _is_other_person(account: pwd.struct_passwd) -> bool:
-    is_person = account.pw_uid >= MIN_PERSON_UID and account.pw_uid not in (_NOBODY, os.getuid())
-    return is_person and os.path.basename(account.pw_shell) not in _NO_LOGIN
-
-
-def _owners(proc: Path) -> Iterator[int]:
-    """The uid of each process; nothing if there is no such folder."""
-    for process in proc.glob("[0-9]*"):
-        with suppress(OSError):
-            yield process.stat().st_uid
 
 
 def _is_loopback(host: str) -> bool:

@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from time import monotonic
 from typing import Protocol
 
@@ -16,9 +14,8 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from ..errors import AgentExited
+from ..system.processes import PipeReader, PipeWriter
 
-PIECE_BYTES = 64 * 1024
-"""Read at once."""
 SLICE_SECONDS = 0.004
 """Of work without a wait, after which the other tasks of the loop get a turn."""
 
@@ -84,61 +81,29 @@ class Pace:
 
 
 class PipeTransport:
-    """Bytes over two file descriptors, which it makes non-blocking and closes."""
+    """Bytes over two file descriptors, which it closes."""
 
     def __init__(self, reading: int, writing: int) -> None:
-        self._reading, self._writing = reading, writing
-        self._unsent: deque[memoryview] = deque()
+        self._reader, self._writer = PipeReader(reading), PipeWriter(writing)
         self._pace = Pace()
-        for descriptor in filter(lambda number: number >= 0, (reading, writing)):
-            os.set_blocking(descriptor, False)
 
     @property
     def has_unsent(self) -> bool:
         """The other side has not read everything yet."""
-        return bool(self._unsent)
+        return self._writer.has_unsent
 
     async def send(self, data: bytes) -> None:
-        """The rest of a cancelled send goes out first: a message is never cut."""
-        self._unsent.append(memoryview(data))
         with translating():
-            while self._unsent:
-                await self._write()
+            await self._writer.send(data)
         await self._pace()
 
     async def receive(self) -> bytes:
-        with suppress(OSError, anyio.ClosedResourceError):
-            while self._reading >= 0:
-                try:
-                    return os.read(self._reading, PIECE_BYTES)
-                except BlockingIOError:
-                    await anyio.wait_readable(self._reading)
-        return b""
+        return await self._reader.receive()
 
     async def close(self) -> None:
         self.close_writing()
-        self._reading = _close(self._reading)
+        self._reader.close()
 
     def close_writing(self) -> None:
         """Let the other side see the end of its input, without waiting for it."""
-        self._writing = _close(self._writing)
-
-    async def _write(self) -> None:
-        if self._writing < 0:
-            raise anyio.ClosedResourceError
-        try:
-            written = os.write(self._writing, self._unsent[0])
-        except BlockingIOError:
-            await anyio.wait_writable(self._writing)
-            return
-        rest = self._unsent.popleft()[written:]
-        if rest:
-            self._unsent.appendleft(rest)
-
-
-def _close(descriptor: int) -> int:
-    if descriptor >= 0:
-        anyio.notify_closing(descriptor)
-        with suppress(OSError):
-            os.close(descriptor)
-    return -1
+        self._writer.close()

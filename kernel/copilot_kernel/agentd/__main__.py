@@ -11,6 +11,8 @@ import sys
 
 def main() -> None:
     """Leave the kernel that has started us at once: it must not have to wait for its child."""
+    if sys.platform == "win32":
+        raise NotImplementedError
     if os.fork():
         os._exit(0)
     _run(int(sys.argv[1]))
@@ -29,6 +31,8 @@ def _run(descriptor: int) -> None:
     from .server import serve
     from .start import load_start
 
+    if sys.platform == "win32":
+        raise NotImplementedError
     logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

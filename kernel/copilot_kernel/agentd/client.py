@@ -173,6 +173,8 @@ def _spawn(path: Path, log: Path, start: StartSpec, environ: dict[str, str]) -> 
 
 
 def _private(path: str, flags: int) -> int:
+    if sys.platform == "win32":
+        raise NotImplementedError
     return os.open(path, flags | os.O_APPEND | os.O_NOFOLLOW, 0o600)
 
 
@@ -199,6 +201,8 @@ async def _dial(path: Path, hello: dict[str, float], seconds: float | None = Non
 
 async def _connected(path: Path) -> SocketStream:
     """Raises OSError. What `anyio.connect_unix` returns fails in the loop if data comes as `receive` is cancelled."""
+    if sys.platform == "win32":
+        raise NotImplementedError
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.setblocking(False)

@@ -17,7 +17,8 @@ from anyio.abc import SocketStream
 from ..acp.locate import Launch
 from ..acp.mcp import with_mcp_flag
 from ..acp.process import agent_process
-from ..acp.transport import PIECE_BYTES, AgentTransport, single_error
+from ..acp.transport import AgentTransport, single_error
+from ..system.processes import PIECE_BYTES
 from .hub import LAST_SECONDS, Client, Hub
 from .sockets import is_own
 from .start import StartSpec

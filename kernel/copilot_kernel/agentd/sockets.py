@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import stat
@@ -15,6 +14,7 @@ from pathlib import Path
 import anyio
 
 from ..errors import AgentStartFailed
+from ..system.files import lock
 
 FOLDER = "copilot-agent"
 MAX_PATH_BYTES = 103 if sys.platform == "darwin" else 107
@@ -22,11 +22,14 @@ BACKLOG = 128
 LOCK_SECONDS = 0.05
 """Between two attempts to take the lock."""
 
+NOT_ON_WINDOWS = "Agents cannot be shared on Windows"
 OFF = "Or set COPILOT_KERNEL_AGENT_SHARING=off."
 
 
 def socket_path(runtime: Path, digest: str) -> Path:
     """Return the path where the broker of a key listens, and make its folder. Raises AgentStartFailed."""
+    if sys.platform == "win32":
+        raise AgentStartFailed(NOT_ON_WINDOWS, "Set COPILOT_KERNEL_AGENT_SHARING=off.")
     folder = private_folder(runtime / FOLDER)
     path = folder / f"{digest}.sock"
     if len(os.fsencode(path)) > MAX_PATH_BYTES:
@@ -37,6 +40,8 @@ def socket_path(runtime: Path, digest: str) -> Path:
 
 def private_folder(folder: Path) -> Path:
     """`folder`, a real one of this user that nobody else can enter. Raises AgentStartFailed."""
+    if sys.platform == "win32":
+        raise NotImplementedError
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
@@ -51,6 +56,8 @@ def private_folder(folder: Path) -> Path:
 
 def listen(path: Path) -> socket.socket:
     """A new socket at `path`, in place of one that is left over. Raises OSError."""
+    if sys.platform == "win32":
+        raise NotImplementedError
     with suppress(FileNotFoundError):
         path.unlink()
     listener = socket.socket(socket.AF_UNIX)
@@ -66,6 +73,8 @@ def listen(path: Path) -> socket.socket:
 
 def is_own(peer: socket.socket) -> bool:
     """Return True if the operating system says that this user runs the process at the other end."""
+    if sys.platform == "win32":
+        raise NotImplementedError
     try:
         return _uid(peer) == os.getuid()
     except (OSError, AttributeError, struct.error):
@@ -84,7 +93,7 @@ def _uid(peer: socket.socket) -> int | None:
 @asynccontextmanager
 async def locked(path: Path) -> AsyncIterator[None]:
     """Nobody else starts a broker for this socket meanwhile. Raises OSError."""
-    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         while not _lock(descriptor):
             await anyio.sleep(LOCK_SECONDS)
@@ -95,6 +104,6 @@ async def locked(path: Path) -> AsyncIterator[None]:
 
 def _lock(descriptor: int) -> bool:
     with suppress(BlockingIOError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor)
         return True
     return False

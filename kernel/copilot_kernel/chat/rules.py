@@ -5,13 +5,11 @@ A rule that the user wants to keep goes into the user's own config file, in whic
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import stat
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +25,7 @@ from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
 from ..notebook.live import LiveNotebook
 from ..permissions import inputs, policy
+from ..permissions.drives import disk_path, policy_path
 from ..permissions.grants import ACCEPT_EDITS, ACCEPTING
 from ..permissions.policy import Decision, PolicyContext
 from ..permissions.request import PolicyRequest
@@ -37,7 +36,7 @@ from .session_store import replace_file
 # Seconds until a path counts as unknown: a disk that hangs must not hold up the question.
 PATH_SECONDS = 2.0
 PATH_THREADS = anyio.CapacityLimiter(8)
-# Seconds to wait for another program that has locked the folder of the config file, and between two tries.
+# Seconds to wait for another program that is changing the config file, and between two tries.
 LOCK_SECONDS, LOCK_PAUSE_SECONDS = 2.0, 0.02
 
 OWN_CODE = "belongs to what runs this kernel"
@@ -50,6 +49,7 @@ T = TypeVar("T")
 
 VERBS: dict[Kind, str] = {"allow": "Allowed", "ask": "Asked about", "deny": "Denied"}
 OUTRANKED = " New kernels do not use it: COPILOT_KERNEL_{} in their environment takes precedence."
+LOCKED = "Another program has locked {}, so the rule was not added."
 _FIX_FIRST = "Fix the file first; it was not modified."
 
 
@@ -167,7 +167,7 @@ def resolve(paths: Iterable[str]) -> Mapping[str, str]:
     found = {}
     for path in paths:
         with suppress(OSError, ValueError):
-            found[path] = os.path.realpath(path)
+            found[path] = policy_path(os.path.realpath(disk_path(path)))
     return found
 
 
@@ -189,14 +189,18 @@ def _own(settings: Settings) -> tuple[tuple[str, ...], dict[str, str]]:
 def save_rule(kind: Kind, rule: str, file: Path | None = None) -> Path:
     """Add `rule` to the list `kind` of the config file, and return its path. Blocks; the file may be a link.
 
-    Raises UsageError if it cannot be read, understood or written, or if another program has locked its folder; it is
-    then as it was.
+    Raises UsageError if it cannot be read, understood or written, or if another program has locked it; it is then as it
+    was.
     """
+    from filelock import FileLock, Timeout
+
     file = Path(os.path.realpath(file or user_file()))
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _folder_locked(file.parent):
+        with FileLock(lock_file(file), timeout=LOCK_SECONDS, poll_interval=LOCK_PAUSE_SECONDS, thread_local=False):
             _add(kind, rule, file)
+    except Timeout as error:
+        raise UsageError(LOCKED.format(file), "Try again when that program is done.") from error
     except UnicodeEncodeError as error:
         message = f"Cannot save the rule in {file}: one of them contains an invalid character (a lone surrogate)."
         raise UsageError(message, "Remove that character.") from error
@@ -206,23 +210,9 @@ def save_rule(kind: Kind, rule: str, file: Path | None = None) -> Path:
     return file
 
 
-@contextmanager
-def _folder_locked(folder: Path) -> Iterator[None]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    deadline = time.monotonic() + LOCK_SECONDS
-    try:
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as error:
-                if time.monotonic() >= deadline:
-                    message = f"Another program has locked {folder}, so the rule was not added."
-                    raise UsageError(message, "Try again when that program is done.") from error
-            time.sleep(LOCK_PAUSE_SECONDS)  # in a thread of its own; a blocking flock could not be given up
-        yield
-    finally:
-        os.close(descriptor)
+def lock_file(file: Path) -> Path:
+    """The file that is locked while `file` is changed."""
+    return file.with_name(f".{file.name}.lock")
 
 
 def _add(kind: Kind, rule: str, file: Path) -> None:

@@ -6,7 +6,6 @@ its holder. A folder that cannot be written costs the memory of the session and 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -21,6 +20,7 @@ from typing import Any
 
 from ..errors import SessionInUse
 from ..notebook.live import NotebookState
+from ..system.files import lock, set_mode
 
 # How much of a lock file is read.
 MAX_HOLDER_BYTES = 20_000
@@ -219,7 +219,7 @@ def lock_session(folder: Path, session_id: str, place: str) -> SessionLock:
         return SessionLock(session_id, file, None)
     with suppress(OSError):  # a lock that cannot name its holder, for example on a full disk, is still a lock
         os.truncate(descriptor, 0)
-        os.write(descriptor, json.dumps({"place": place, "pid": os.getpid(), "host": platform.node()}).encode())
+        os.write(descriptor, b" " + json.dumps({"place": place, "pid": os.getpid(), "host": platform.node()}).encode())
     return SessionLock(session_id, file, descriptor)
 
 
@@ -227,6 +227,7 @@ def _holder(file: Path) -> str:
     """Say where a locked session is open, for the user."""
     try:
         with file.open("rb") as stream:
+            stream.seek(1)  # on Windows, nobody else can read the first byte of a locked file
             holder = json.loads(stream.read(MAX_HOLDER_BYTES))
     except (OSError, ValueError, RecursionError):
         holder = None
@@ -240,9 +241,9 @@ def _holder(file: Path) -> str:
 def _locked(file: Path) -> int:
     """A descriptor of the locked file. Raises OSError, which is a BlockingIOError if it is locked already."""
     while True:
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(descriptor)
             if _is_same_file(file, descriptor):
                 return descriptor
         except OSError:
@@ -264,7 +265,7 @@ def replace_file(file: Path, text: str, mode: int, *, sync: bool = True) -> None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(text)
-            os.fchmod(stream.fileno(), mode)
+            set_mode(stream.fileno(), mode)
             if sync:
                 stream.flush()
                 os.fsync(stream.fileno())

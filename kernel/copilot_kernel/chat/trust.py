@@ -33,6 +33,7 @@ from ..permissions.request import CHANGING
 from ..programs import is_inside, project_folders, real
 from ..rendering.plain import visible_line
 from ..sandbox import unavailable
+from ..system.files import READING
 from .session_store import replace_file
 from .state import ConversationState
 
@@ -179,7 +180,7 @@ def _shown(content: bytes) -> Iterator[str]:
 
 def _content(file: Path) -> bytes:
     """Raises OSError if it is no regular file, or too large."""
-    with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+    with open(os.open(file, READING), "rb") as stream:
         content = stream.read(MAX_BYTES + 1) if stat.S_ISREG(os.fstat(stream.fileno()).st_mode) else None
     if content is None or len(content) > MAX_BYTES:
         raise OSError("no regular file, or too large")

@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from ..errors import CopilotError, UsageError
 from .error_text import CANCELLED, FAILED, MISUSED, error_text
@@ -20,6 +21,9 @@ __all__ = ["main"]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # on Windows, the encoding of a file has not all characters
     arguments = parse(sys.argv[1:] if argv is None else argv)
     try:
         code = int(importlib.import_module(f"{__name__}.{arguments.command}").run(arguments))

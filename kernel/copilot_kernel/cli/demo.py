@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import UsageError
+from ..system.processes import has_all_rights
 from .kernelspec import package_data, write
 from .serve import bind_error
 
@@ -99,5 +100,5 @@ def _options(folder: Path, port: int, first: str, browser: bool) -> list[str]:
     ]
     encrypted = ["--KernelManager.transport_encryption=auto"] if can_encrypt() else []
     silent = [] if browser else ["--no-browser"]
-    as_root = ["--allow-root"] if os.geteuid() == 0 else []
+    as_root = ["--allow-root"] if has_all_rights() else []
     return [*options, *encrypted, *silent, *as_root]

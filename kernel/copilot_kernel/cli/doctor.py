@@ -9,6 +9,7 @@ import subprocess
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -146,9 +147,10 @@ def check_agent(settings: Settings) -> Check:
         return Check("agent", "broken", str(error), error.hint)
     if not launch.argv:
         return Check("agent", "ok", launch.label)
-    answer = output([launch.argv[0], "--version"]) if launch.is_copilot else ""
+    program = list(takewhile(lambda word: word[:1] != "-", launch.argv))  # on Windows, Node and a script
+    answer = output([*program, "--version"]) if launch.is_copilot else ""
     if answer is None:
-        return Check("agent", "unknown", f"{launch.label}: {launch.argv[0]} --version fails", start_advice(launch))
+        return Check("agent", "unknown", f"{launch.label}: {shlex.join(program)} --version fails", start_advice(launch))
     number = f" ({answer.splitlines()[0]})" if answer else ""
     return Check("agent", "ok", f"{launch.label}: {shlex.join(launch.argv)}{number}")
 

@@ -17,6 +17,8 @@ from typing import Any
 
 from ..errors import CopilotError, UsageError
 from ..server import require_dependencies
+from ..system.files import set_mode
+from ..system.processes import DETACHED, has_all_rights
 from .error_text import FAILED
 from .parser import names
 
@@ -130,16 +132,14 @@ def _launch(port: int | None, options: Sequence[str], log: Path) -> subprocess.P
     """
     command = [sys.executable, "-P", "-c", MAIN, *_command_line(port, options), "--StandaloneServer.tell_token=False"]
     with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-        os.fchmod(file.fileno(), 0o600)
+        set_mode(file.fileno(), 0o600)
         file.truncate()
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
-        )
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, **DETACHED)
 
 
 def _command_line(port: int | None, options: Sequence[str]) -> list[str]:
     """Arguments of `jupyter copilot`; `options` are the user's own."""
-    as_root = ["--allow-root"] if os.geteuid() == 0 else []
+    as_root = ["--allow-root"] if has_all_rights() else []
     return [*([f"--port={port}"] if port is not None else []), *as_root, *options]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from ..rendering.plain import clean
+from ..system.processes import ENDING_SIGNALS, add_signal_handler
 from .error_text import CANCELLED, FAILED
 
 CELL_SECONDS = 60
@@ -85,8 +85,8 @@ def _client(notebook: Any, folder: Path) -> NotebookClient:
 
 def _end_on_signal(**_: Any) -> None:
     """nbclient's own handlers end the kernel alone, and go on with the next cell."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, _this_task().cancel)
+    for number in ENDING_SIGNALS:
+        add_signal_handler(asyncio.get_running_loop(), number, _this_task().cancel)
 
 
 def _this_task() -> asyncio.Task[Any]:

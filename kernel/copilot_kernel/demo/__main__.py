@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from contextlib import suppress
 
 import anyio
 
 from ..acp.transport import PipeTransport
+from ..system.processes import add_signal_handler
 from .agent import serve
 
 
@@ -18,18 +20,14 @@ def main() -> None:
 
 
 async def _run() -> None:
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(end_on_sigterm, tasks.cancel_scope)
+    with anyio.CancelScope() as scope:
+        end_on_sigterm(scope)
         await serve(PipeTransport(0, 1))
-        tasks.cancel_scope.cancel()
 
 
-async def end_on_sigterm(scope: anyio.CancelScope) -> None:
+def end_on_sigterm(scope: anyio.CancelScope) -> None:
     """Cancel `scope` at SIGTERM, so that commands are killed too: they run in process groups of their own."""
-    with anyio.open_signal_receiver(signal.SIGTERM) as signals:
-        async for _ in signals:
-            scope.cancel()
-            return
+    add_signal_handler(asyncio.get_running_loop(), signal.SIGTERM, scope.cancel)
 
 
 if __name__ == "__main__":

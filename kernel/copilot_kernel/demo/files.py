@@ -5,16 +5,15 @@ from __future__ import annotations
 import codecs
 import difflib
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
-from anyio.abc import Process
 
+from ..system.processes import SHELL, PipeReader, ProcessTree, start
 from .session import Json
 from .stage import Stage, content
 
@@ -81,14 +80,15 @@ async def failing(stage: Stage, id: str, name: str) -> AsyncIterator[None]:
 
 
 async def run(stage: Stage, command: str, title: str = "") -> None:
-    """Run a command with /bin/sh, after a question."""
+    """Run a command with a shell, after a question."""
     title = title or f"Run {command.splitlines()[0][:60]}"
     id = await stage.begin("execute", title, {"command": command})
     question = {"title": title, "kind": "execute", "rawInput": {"command": command, "commands": [command]}}
     await stage.ask(id, ("execute", command), question)
-    async with running(command, stage.session.cwd) as process:
-        output = await _follow(stage, id, process)
-        code = await process.wait()
+    async with running(command, stage.session.cwd) as (process, pipe):
+        output = await _follow(stage, id, pipe)
+        await process.wait()
+    code = process.returncode or 0
     code = 128 - code if code < 0 else code
     text = f"{output}<shellId: 0 completed with exit code {code}>"
     exit = {"type": "shell_exit", "shellId": "0", "exitCode": code, "outputPreview": output[:1000]}
@@ -96,37 +96,40 @@ async def run(stage: Stage, command: str, title: str = "") -> None:
     await stage.change(id, status="completed", content=content(text), rawOutput=raw_output)
 
 
-async def _follow(stage: Stage, id: str, process: Process) -> str:
+async def _follow(stage: Stage, id: str, pipe: PipeReader) -> str:
     """Show the output as it comes; all of it, or its end if it is very long."""
-    assert process.stdout is not None
     decode, text = codecs.getincrementaldecoder("utf-8")("replace").decode, ""
-    with suppress(anyio.EndOfStream):
-        while True:
-            await anyio.sleep(OUTPUT_SECONDS)
-            text += decode(await process.stdout.receive(MAX_OUTPUT))
-            if len(text) > MAX_OUTPUT:
-                text = CUT + text[-MAX_OUTPUT // 2 :]
-            await stage.change(id, content=content(text))
+    await anyio.sleep(OUTPUT_SECONDS)
+    while data := await pipe.receive():
+        text += decode(data)
+        if len(text) > MAX_OUTPUT:
+            text = CUT + text[-MAX_OUTPUT // 2 :]
+        await stage.change(id, content=content(text))
+        await anyio.sleep(OUTPUT_SECONDS)
     return text
 
 
 @asynccontextmanager
-async def running(command: str, cwd: Path) -> AsyncIterator[Process]:
-    """A command in a process group of its own, which is killed on the way out, whatever the way."""
+async def running(command: str, cwd: Path) -> AsyncIterator[tuple[ProcessTree, PipeReader]]:
+    """A command in a process group of its own, which is killed on the way out, whatever the way; and its output."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    with anyio.CancelScope(shield=True):  # cancelled while it starts, only the shell itself would be killed
-        process = await anyio.open_process(
-            ["/bin/sh", "-c", command],
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.STDOUT,
-            cwd=cwd,
-            env={**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"},
-            start_new_session=True,
-        )
+    env = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
+    reading, writing = os.pipe()
+    pipe = PipeReader(reading)
     try:
-        yield process
+        try:
+            process = await start(
+                (*SHELL, command), cwd=cwd, env=env,
+                stdin=subprocess.DEVNULL, stdout=writing, stderr=writing, is_watched=False,
+            )  # fmt: skip
+        finally:
+            os.close(writing)
+        try:
+            yield process, pipe
+        finally:
+            process.kill()
+            with anyio.move_on_after(2, shield=True):
+                await process.wait()
+            process.release()
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        with anyio.move_on_after(2, shield=True):
-            await process.aclose()
+        pipe.close()

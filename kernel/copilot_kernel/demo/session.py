@@ -252,4 +252,4 @@ def _path(id: str) -> Path:
 
 
 def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+    return os.open(path, flags, 0o600)

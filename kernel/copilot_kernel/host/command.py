@@ -1,7 +1,7 @@
 """Program, arguments and environment of a terminal command of the agent.
 
 Most agents send a program and its arguments. Some send a whole shell command line without arguments: if no program has
-that name, `/bin/sh -c` runs it.
+that name, a shell runs it (`/bin/sh`, or `cmd.exe` on Windows).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,8 +16,9 @@ from fnmatch import fnmatchcase
 from ..acp.child_processes import guarded
 from ..errors import HostRefused
 from ..redaction import is_secret_variable
+from ..system.files import which
+from ..system.processes import SHELL
 
-SHELL = ("/bin/sh", "-c")
 DEFAULT_OUTPUT_BYTES, MAX_OUTPUT_BYTES = 1024 * 1024, 4 * 1024 * 1024
 
 # Variables that an agent may not set: they run something else before the program that the user approves.
@@ -41,8 +41,8 @@ class CommandSpec:
     @property
     def line(self) -> str:
         """All of it as a shell command line: what the user sees and rules match."""
-        if self.argv[:2] == SHELL and len(self.argv) == 3 and not self.env:
-            return self.argv[2]
+        if self.argv[:-1] == SHELL and not self.env:
+            return self.argv[-1]
         return " ".join([f"{name}={shlex.quote(value)}" for name, value in self.env] + [shlex.join(self.argv)])
 
 
@@ -92,5 +92,5 @@ def _argv(command: str, args: Sequence[str], cwd: str, path: str | None) -> tupl
 
 
 def _is_program(command: str, cwd: str, path: str | None) -> bool:
-    name = os.path.join(cwd, command) if "/" in command else command
-    return shutil.which(name, path=path) is not None
+    name = os.path.join(cwd, command) if os.path.dirname(command) else command
+    return which(name, path=path) is not None

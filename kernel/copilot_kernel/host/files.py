@@ -14,13 +14,15 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import PurePath
 from typing import BinaryIO
 
 from anyio import CapacityLimiter, to_thread
 
 from ..errors import HostError, HostMissing, HostRefused
+from ..permissions.drives import spelling_problem
 from ..permissions.paths import is_never_written, protection
+from ..system.files import OpenFolder, keep_rights
 
 MAX_PATH_BYTES = 4096
 """Limit of a path, as on Linux."""
@@ -30,9 +32,6 @@ MAX_SCAN_BYTES = 1024 * 1024 * 1024
 """Read to find a line."""
 PIECE_BYTES = 64 * 1024
 THREADS = 4
-
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 _SWAPPED = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.EINVAL)
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENAMETOOLONG, errno.ENXIO, errno.ETXTBSY)
@@ -56,7 +55,7 @@ def locate(root: str, path: str) -> ProjectPath:
     """Resolve `path`, which need not exist; `root` is a real path. Raises HostRefused."""
     _check(path)
     with translating(path):
-        real = PurePosixPath(os.path.realpath(path))
+        real = PurePath(os.path.realpath(path))
     if not real.is_relative_to(root):
         raise HostRefused(f"{path} is outside {root}")
     parts = real.relative_to(root).parts
@@ -66,19 +65,19 @@ def locate(root: str, path: str) -> ProjectPath:
 
 
 @contextmanager
-def opened_folder(place: ProjectPath, *, create: bool = False) -> Iterator[int]:
-    """A descriptor of the folder that holds the file. Raises OSError, also for a part that would lead elsewhere."""
+def opened_folder(place: ProjectPath, *, create: bool = False) -> Iterator[OpenFolder]:
+    """The folder that holds the file. Raises OSError, also for a part that would lead elsewhere."""
     if any(part == ".." or "/" in part for part in place.parts):
         raise PermissionError(errno.EPERM, "not a path below the folder", place.path)
-    folder = os.open(place.root, FOLDER)
+    folder = OpenFolder(place.root)
     try:
         for name in place.parts[:-1]:
             inner = _enter(folder, name, create)
-            os.close(folder)
+            folder.close()
             folder = inner
         yield folder
     finally:
-        os.close(folder)
+        folder.close()
 
 
 def check_regular(found: os.stat_result, place: ProjectPath) -> None:
@@ -112,21 +111,23 @@ def _check(path: str) -> None:
         raise HostRefused(f"{path!r} is not a valid file name") from error
     if "\0" in path or length > MAX_PATH_BYTES:
         raise HostRefused(f"{path[:100]!r} is not a valid path: it is too long or has a null character")
-    if not path.startswith("/"):
+    if not os.path.isabs(path):
         raise HostRefused(f"{path!r} is not absolute")
-    if path.rpartition("/")[2] in ("", ".", ".."):
+    if spelling := spelling_problem(path):
+        raise HostRefused(f"{path!r} {spelling}")
+    if os.path.basename(path) in ("", ".", ".."):
         raise HostRefused(f"{path} is a folder")
 
 
-def _enter(folder: int, name: str, create: bool) -> int:
+def _enter(folder: OpenFolder, name: str, create: bool) -> OpenFolder:
     try:
-        return os.open(name, FOLDER, dir_fd=folder)
+        return folder.enter(name)
     except FileNotFoundError:
         if not create:
             raise
     with suppress(FileExistsError):
-        os.mkdir(name, dir_fd=folder)
-    return os.open(name, FOLDER, dir_fd=folder)
+        folder.make_folder(name)
+    return folder.enter(name)
 
 
 # -- reading and writing ---------------------------------------------------------------------------------------------
@@ -165,7 +166,7 @@ class Files:
         await to_thread.run_sync(_write, place, _encoded(place, content), limiter=self._threads)
 
     def _check_writable(self, place: ProjectPath) -> None:
-        ours = any(PurePosixPath(place.path).is_relative_to(path) for path in self._protected)
+        ours = any(PurePath(place.path).is_relative_to(path) for path in self._protected)
         if ours or is_never_written(place.parts):
             raise HostRefused(f"Agents may not write {place.path}", "Change it yourself.")
 
@@ -205,8 +206,8 @@ def _opened(place: ProjectPath) -> Iterator[BinaryIO]:
     """Checked before it is opened, since opening a device may have effects, and again after."""
     with opened_folder(place) as folder:
         name = place.parts[-1]
-        check_regular(os.stat(name, dir_fd=folder, follow_symlinks=False), place)
-        descriptor = os.open(name, os.O_RDONLY | FILE, dir_fd=folder)
+        check_regular(folder.stat(name), place)
+        descriptor = folder.open(name, os.O_RDONLY)
     with os.fdopen(descriptor, "rb") as file:
         check_regular(os.fstat(descriptor), place)
         yield file
@@ -247,44 +248,33 @@ def _write(place: ProjectPath, data: bytes) -> None:
         beside = f".copilot-kernel-{secrets.token_hex(8)}"
         try:
             _fill(beside, folder, data, before)
-            os.replace(beside, place.parts[-1], src_dir_fd=folder, dst_dir_fd=folder)
+            folder.replace(place.parts[-1], beside)
         except BaseException:
             with suppress(FileNotFoundError):
-                os.unlink(beside, dir_fd=folder)
+                folder.unlink(beside)
             raise
         with suppress(OSError):  # some file systems cannot; the text itself is safe by now
-            os.fsync(folder)
+            folder.sync()
 
 
-def _replaceable(place: ProjectPath, folder: int) -> os.stat_result | None:
+def _replaceable(place: ProjectPath, folder: OpenFolder) -> os.stat_result | None:
     """The present file. Replacing it needs no write permission, but a read-only file is meant to stay."""
     name = place.parts[-1]
     try:
-        before = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        before = folder.stat(name)
     except FileNotFoundError:
         return None
     check_regular(before, place)
-    if not os.access(name, os.W_OK, dir_fd=folder):
+    if not folder.is_writable(name):
         raise HostRefused(f"{place.path} is read-only")
     return before
 
 
-def _fill(name: str, folder: int, data: bytes, before: os.stat_result | None) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | FILE
-    descriptor = os.open(name, flags, 0o600 if before else 0o666, dir_fd=folder)
+def _fill(name: str, folder: OpenFolder, data: bytes, before: os.stat_result | None) -> None:
+    descriptor = folder.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if before else 0o666)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
         file.flush()
         if before:
-            _keep_rights(descriptor, before)
+            keep_rights(descriptor, before)
         os.fsync(descriptor)
-
-
-def _keep_rights(descriptor: int, before: os.stat_result) -> None:
-    """Keep owner, group and mode as far as possible, without adding a permission."""
-    for owner, group in ((-1, before.st_gid), (before.st_uid, -1)):
-        with suppress(PermissionError):
-            os.fchown(descriptor, owner, group)
-    mode = stat.S_IMODE(before.st_mode) & 0o777
-    same_group = os.fstat(descriptor).st_gid == before.st_gid
-    os.fchmod(descriptor, mode if same_group else mode & ~0o070)

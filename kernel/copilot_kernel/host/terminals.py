@@ -10,27 +10,23 @@ from __future__ import annotations
 import codecs
 import os
 import secrets
-import signal
 import subprocess
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
 import anyio
-from anyio.abc import Process
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from ..acp.child_processes import Graces, signal_name, start_problem, unwatch, watch
-from ..acp.posix_session import signal_session
+from ..acp.child_processes import Graces, signal_name, start_problem
 from ..errors import HostError, HostMissing, HostRefused
 from ..sandbox import Sandbox
+from ..system.processes import PipeReader, ProcessTree, start
 from .command import CommandSpec, environment
 
 TOO_MANY_TERMINALS = "At most {} terminals can be open"
 MAX_TERMINALS = 128
-PIECE_BYTES = 64 * 1024
 PAUSE_SECONDS = 0.002
 """Between two reads of a command's output, so that a flood leaves the event loop to others."""
 
@@ -144,8 +140,8 @@ class Terminals:
 class _Terminal:
     def __init__(
         self,
-        process: Process,
-        pipe: int,
+        process: ProcessTree,
+        pipe: PipeReader,
         tail: Tail,
         report: Callable[[str, ExitStatus | None], None],
         graces: Graces,
@@ -170,39 +166,32 @@ class _Terminal:
                     tasks.start_soon(self._read)
                     await self._process.wait()
                     await self._drain()
-                    signal_session(self._process.pid, signal.SIGKILL)
+                    self._process.kill()
                     await self._drain()
                     tasks.cancel_scope.cancel()
         finally:
             if self._process.returncode is None:
-                signal_session(self._process.pid, signal.SIGKILL)
-            os.close(self._pipe)
-            unwatch(self._process.pid)
+                self._process.kill()
+            self._pipe.close()
+            self._process.release()
             self.ended.set()
             self._report(self._tail.feed(b"", final=True), self.exit)
 
     async def end(self) -> None:
         with anyio.CancelScope(shield=True):
-            for number, seconds in ((signal.SIGTERM, self._graces.term), (signal.SIGKILL, self._graces.kill)):
+            for end, seconds in ((self._process.terminate, self._graces.term), (self._process.kill, self._graces.kill)):
                 if not self.ended.is_set():
-                    signal_session(self._process.pid, number)
+                    end()
                     with anyio.move_on_after(seconds):
                         await self.ended.wait()
         self._attending.cancel()
 
     async def _read(self) -> None:
-        os.set_blocking(self._pipe, False)
-        while data := await self._receive():
+        while data := await self._pipe.receive():
             if text := self._tail.feed(data):
                 self._report(text, None)
             await anyio.sleep(PAUSE_SECONDS)
         self._drained.set()
-
-    async def _receive(self) -> bytes:
-        while True:
-            await anyio.wait_readable(self._pipe)
-            with suppress(BlockingIOError):
-                return os.read(self._pipe, PIECE_BYTES)
 
     async def _drain(self) -> None:
         with anyio.move_on_after(self._graces.linger):
@@ -215,25 +204,23 @@ def _exit(returncode: int | None) -> ExitStatus:
     return ExitStatus(signal=signal_name(returncode))
 
 
-async def _start(command: CommandSpec, sandbox: Sandbox | None) -> tuple[Process, int]:
+async def _start(command: CommandSpec, sandbox: Sandbox | None) -> tuple[ProcessTree, PipeReader]:
     """The process, and the reading end of the pipe for its output. Raises OSError, ValueError."""
     argv, env = command.argv, environment(command, os.environ)
     if sandbox:
         argv, env = sandbox.command(argv, command.cwd, env), sandbox.environment(env)
     reading, writing = os.pipe()
     try:
-        with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
-            process = await anyio.open_process(
-                argv, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
-                cwd=command.cwd, env=env, start_new_session=True,
-            )  # fmt: skip
+        process = await start(
+            argv, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
+            cwd=command.cwd, env=env, whole_session=True,
+        )  # fmt: skip
     except BaseException:
         os.close(reading)
         raise
     finally:
         os.close(writing)
-    watch(process.pid)
-    return process, reading
+    return process, PipeReader(reading)
 
 
 class Tail:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
+from ..system.processes import interrupt
+
 
 class RunInterrupts:
     """Handles SIGINT during runs on the main thread. `code` is on the stack while the user's code executes."""
@@ -60,7 +62,7 @@ class RunInterrupts:
         with self._signalling:
             if self._thread is not None and self._run == run and not self.interrupted:
                 self._is_stop = True
-                signal.pthread_kill(self._thread, signal.SIGINT)
+                interrupt(self._thread)
 
     def _executes(self, frame: FrameType | None) -> bool:
         """Raising anywhere else, as in the event loop itself, would end the kernel."""

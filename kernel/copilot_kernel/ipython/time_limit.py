@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import signal
-import time
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+from ..system.processes import alarm
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ def limited(call: Callable[[], T], seconds: float) -> T:
     """The result of `call`, which is interrupted after so many seconds: TimeIsUp.
 
     On the main thread only, where Python handles signals. Code in C that does not return to Python cannot be
-    interrupted. A timer of the user's goes off afterwards.
+    interrupted.
     """
     armed = True
 
@@ -29,16 +29,8 @@ def limited(call: Callable[[], T], seconds: float) -> T:
         if armed:
             raise TimeIsUp
 
-    began = time.monotonic()
-    handler = signal.signal(signal.SIGALRM, fire)
-    users, interval = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
-    try:
+    with alarm(seconds, AGAIN_SECONDS, fire):
         try:
             return call()
         finally:
             armed = False
-    finally:
-        left = max(users - (time.monotonic() - began), AGAIN_SECONDS) if users else 0.0
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
-        signal.setitimer(signal.ITIMER_REAL, left, interval)

@@ -20,13 +20,14 @@ from ..frontend.kernel_session import KernelSession
 from ..frontend.page_notebook import PageNotebook
 from ..frontend.warm_start import WarmStart
 from ..rendering.plain import clean, visible_line
+from ..system.processes import parent
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
 from .history import Line, select
 
 Reply = dict[str, Any]
 
-PARENT = os.getppid()
+PARENT = parent()
 """The parent at import: it may end while the kernel starts."""
 MAX_HISTORY = 1_000
 """Cells that are kept for front ends that ask for history."""

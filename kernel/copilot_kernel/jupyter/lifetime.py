@@ -9,20 +9,20 @@ import asyncio
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from ..system.processes import add_signal_handler, wait_for_parent
+
 EXIT_LIMIT = 5.0
 """Seconds after which the process is gone, whatever hangs."""
-_WATCH_SECONDS = 0.5
 
 
 def listen(loop: asyncio.AbstractEventLoop, interrupt: Callable[[], None], end: Callable[[], None]) -> None:
     """Call `interrupt` on SIGINT and `end` on SIGTERM, on `loop`. Does nothing outside the main thread."""
     with suppress(ValueError, RuntimeError, NotImplementedError):
-        loop.add_signal_handler(signal.SIGINT, interrupt)
-        loop.add_signal_handler(signal.SIGTERM, end)
+        add_signal_handler(loop, signal.SIGINT, interrupt)
+        add_signal_handler(loop, signal.SIGTERM, end)
 
 
 def has_parent(environ: Mapping[str, str]) -> bool:
@@ -35,17 +35,13 @@ def has_parent(environ: Mapping[str, str]) -> bool:
 
 
 def watch_parent(parent: int, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
-    """Call `end` on `loop` when `parent`, the value of `os.getppid()` at the start, is our parent no more.
-
-    Process 1 never goes away: a child of it, as in a container, has no parent to watch.
-    """
-    if parent > 1:
+    """Call `end` on `loop` when `parent`, the value of `system.parent()` at the start, has ended."""
+    if parent:
         threading.Thread(target=_watch, args=(parent, loop, end), name="Parent watch", daemon=True).start()
 
 
 def _watch(parent: int, loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> None:
-    while os.getppid() == parent:
-        time.sleep(_WATCH_SECONDS)
+    wait_for_parent(parent)
     with suppress(RuntimeError):  # the loop is closed: the process is ending already
         loop.call_soon_threadsafe(end)
 

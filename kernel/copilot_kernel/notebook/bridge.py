@@ -93,10 +93,10 @@ def _parsed(line: bytes) -> Any:
 
 
 def read_endpoint(path: str) -> tuple[str, str]:
-    """Address and token. Refuses a file that others can read."""
+    """Address and token. Refuses a file that others can read; on Windows, its folder keeps others out."""
     with open(path, encoding="utf-8") as file:
         status = os.fstat(file.fileno())
-        if S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.getuid():
+        if sys.platform != "win32" and (S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.getuid()):
             raise SystemExit("others can read the file with the token")
         endpoint = json.load(file)
     return endpoint["url"], endpoint["token"]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
+from .drives import spelling_problem
 from .paths import Places, ResolvedPath, glob_protection
 from .programs import is_filter, only_shows, program_name, questionable, wrapper_length
 from .shell import CommandLine, parse_line
@@ -159,6 +160,8 @@ def _objection(
     if len(named) > MAX_PIECES:
         return f"`{words[0]}` has too many words to check where each of them leads."
     for piece, at in named:
+        if spelling := spelling_problem(piece):
+            return f"`{_short(words[at])}` {spelling}."
         if why := _protected(piece, words, at, globs, places, folders, shows=shows):
             return f"`{_short(words[at])}` {why}. To allow it, write it out in a rule for `{words[0]}`."
         if not shows and _leads_out(piece, places, folders):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..config import SANDBOXED
+from .drives import disk_path
 from .inputs import FILE_KINDS
 from .paths import ResolvedPath, glob_protection
 from .request import CHANGING, PolicyRequest
@@ -87,7 +88,7 @@ def _outside(request: PolicyRequest) -> str | None:
     if not is_inside(request.folder, or_root=True):
         return (
             request.folder.problem
-            or f"The command would run in `{request.folder.written}`, which is outside the project."
+            or f"The command would run in `{disk_path(request.folder.written)}`, which is outside the project."
         )
     path = next((path for path in request.paths if not is_inside(path, or_root=True)), None)
     return (path.problem or f"The call names `{path.text}`, which is outside the project.") if path else None
@@ -164,7 +165,7 @@ _ACTS = {"read": "reading", "search": "searching", "edit": "changes to", "delete
 
 def _no_rule(request: PolicyRequest, path: ResolvedPath, kind: str) -> str:
     inner = request.context.inner(path.written)
-    is_linked = path.real and inner is not None
-    link = f", which leads to {path.real}" if is_linked and not _is_inside(request, path, "read") else ""
-    outside = "" if _is_inside(request, path, "read") else ", outside the project"
+    is_inside = _is_inside(request, path, "read")
+    link = f", which leads to {disk_path(path.real)}" if path.real and inner is not None and not is_inside else ""
+    outside = "" if is_inside else ", outside the project"
     return f"No rule covers {_ACTS[kind]} {'/'.join(inner or ()) or path.text}{link}{outside}."

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..acp.messages import Diff
 from ..conversation.model import ToolCall
+from .drives import has_drive
 from .paths import MAX_PATH
 from .shell import CommandLine, parse_line
 
@@ -301,7 +302,7 @@ def leaves(raw: Any, texts: frozenset[str] = frozenset()) -> Iterator[tuple[str,
             todo += [(str(name), inner) for name, inner in members if str(name).lower() not in texts]
             names = [name for name, _ in members if isinstance(name, str)]
             todo += [("path", name) for name in names] if key.lower() in _BY_NAME else []
-            todo += [("", name) for name in names if "/" in name]
+            todo += [("", name) for name in names if "/" in name or "\\" in name]
         elif isinstance(value, list | tuple):
             todo += [("" if isinstance(inner, dict) else key, inner) for inner in value[: MAX_MEMBERS + 1]]
         elif isinstance(value, str):
@@ -312,7 +313,7 @@ def leaves(raw: Any, texts: frozenset[str] = frozenset()) -> Iterator[tuple[str,
 
 def _may_be_path(key: str, value: str) -> bool:
     name = key.lower()
-    looks = value.startswith(("/", "~", "\\")) or "://" in value or ".." in value
+    looks = value.startswith(("/", "~", "\\")) or has_drive(value) or "://" in value or ".." in value
     named = name.endswith(_PATH_ENDS) or name in _ENDS or (name == "name" and bool(_FILE_NAME.fullmatch(value)))
     return named or (looks and "*** Begin Patch" not in value)
 
@@ -325,8 +326,8 @@ def _may_be_name(key: str, value: str) -> bool:
 def _ends(named: Sequence[str]) -> list[str]:
     """All of them; and a mere name also beside each of the others, for that is what renaming may mean."""
     some = list(dict.fromkeys(named))[: MAX_PATHS + 1]
-    folders = {posixpath.dirname(path) for path in some[:_MAX_SAMPLE] if "/" in path}
-    names = [path for path in some if "/" not in path]
+    folders = {posixpath.dirname(path.replace("\\", "/")) for path in some[:_MAX_SAMPLE]} - {""}
+    names = [path for path in some if "/" not in path and "\\" not in path]
     return [*some, *(posixpath.join(folder, name) for name in names[:_MAX_SAMPLE] for folder in sorted(folders))]
 
 
@@ -334,8 +335,8 @@ def _like_path(value: str) -> bool:
     """An absolute path, also with blanks in it, or one word with a slash or a dot; no address and no number."""
     if not 0 < len(value) <= MAX_PATH or "\n" in value or ("://" in value and not value.startswith("file:")):
         return False
-    is_name = ("/" in value or "." in value) and " " not in value and "\t" not in value
-    return value[0] in "/~" or is_name
+    is_name = not {"/", ".", "\\"}.isdisjoint(value) and " " not in value and "\t" not in value
+    return value[0] in "/~" or has_drive(value) or is_name
 
 
 def _strings(raw_input: Any, names: Iterable[str]) -> list[str]:

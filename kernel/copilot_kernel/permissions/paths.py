@@ -16,6 +16,9 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from . import drives
+from .drives import policy_path, spelling_problem
+
 MAX_PATH = 4096
 MAX_DEPTH = 100
 MAX_NAME = 255
@@ -39,6 +42,9 @@ def below(path: str, folder: str) -> tuple[str, ...] | None:
 
 def unusable(text: str) -> str | None:
     """Why it is uncertain where a path with this spelling leads."""
+    if spelling := spelling_problem(text):
+        return f"`{text[:100]}` {spelling}."
+    text = policy_path(text)
     parts = text.split("/")
     is_broken = not text or len(text) > MAX_PATH or "\0" in text or is_too_deep(parts)
     is_elsewhere = "://" in text or text.startswith(("~", "\\")) or text[1:3] == ":\\"
@@ -86,16 +92,23 @@ class Places:
     real: Mapping[str, str] = field(default_factory=dict)
     guarded: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if not drives.WINDOWS:
+            return
+        for name in ("root", "cwd", "home"):
+            object.__setattr__(self, name, policy_path(getattr(self, name)))
+        object.__setattr__(self, "guarded", {policy_path(path): why for path, why in self.guarded.items()})
+
     @property
     def real_root(self) -> str:
         return self.real.get(self.root, self.root)
 
     def absolute(self, text: str, folder: str = "") -> str:
         """The best guess where a path of the agent leads; this is its key in `real`."""
-        path = text.removeprefix("file://")
+        path = policy_path(text.removeprefix("file://"))
         if self.home and (path == "~" or path.startswith("~/")):
             path = self.home + path[1:]
-        return posixpath.join(self.cwd, folder, path)
+        return posixpath.join(self.cwd, policy_path(folder), path)
 
     def resolve(self, text: str, folder: str = "") -> ResolvedPath:
         """Return the known facts about the path `text`, relative to `folder` (default: `cwd`)."""
@@ -128,6 +141,8 @@ class Places:
         """Why the path is protected. Names above the project do not count."""
         if changes and (why := self.guard(path)):
             return why
+        if spelling := spelling_problem(path.text):
+            return f"{spelling}, and may be a protected file"
         found = ((self.inner(place), parts_of(place)) for place in path.places if place.startswith("/"))
         named = (parts if inner is None else inner for inner, parts in found)
         return next((why for names in named if (why := protection(names, changes=changes))), None)
@@ -161,7 +176,7 @@ def _rows(*, changes: bool) -> dict[tuple[str, ...], str]:
 
 def agents_named(command: str) -> list[str]:
     """The agents that a command line names; empty if it is unknown. Folders do not: ~/claude/bin/agent is unknown."""
-    names = [word.rpartition("/")[2] for word in command.lower().split()]
+    names = [re.split(r"[/\\]", word)[-1] for word in command.lower().split()]
     return [agent for agent in policy_data()["runs"] if any(agent in name for name in names)]
 
 

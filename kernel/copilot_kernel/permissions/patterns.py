@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
+from .drives import inward
 from .paths import Places, below, is_too_deep, name_fits, plain_name
 from .shell import invisible
 
@@ -104,8 +105,9 @@ def compile_glob(text: str) -> Glob:
     """Raises ValueError, with a message for the user, if `text` is not a path glob."""
     if problem := _problem(text):
         raise ValueError(problem)
-    base: Base = "system" if text[:1] == "/" else "home" if text[:1] == "~" else "root"
-    parts = PurePosixPath(text.removeprefix("~").lstrip("/")).parts
+    path = inward(text)
+    base: Base = "system" if path[:1] == "/" else "home" if path[:1] == "~" else "root"
+    parts = PurePosixPath(path.removeprefix("~").lstrip("/")).parts
     if base == "root" and "/" not in text.rstrip("/") and parts[:1] != ("**",):
         parts = ("**", *parts)
     if text.endswith("/") or not parts:

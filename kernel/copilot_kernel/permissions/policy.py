@@ -16,7 +16,9 @@ from typing import Literal
 from ..acp.messages import PermissionOption
 from ..config import MODE_NAMES, SANDBOXED
 from ..conversation.model import ToolCall
+from . import drives
 from .deny import changed_settings, matches, possible_rule
+from .drives import in_rule
 from .grants import BYPASS, Grant, grant, is_trusted
 from .patterns import host_of
 from .programs import starts_programs
@@ -32,6 +34,7 @@ ALLOWED_BY_MODE = "Mode {} allows it in the project."
 NO_ALLOW_ONCE = "But the agent does not offer to allow it only once."
 PLAN = "plan"
 REMOTE = "Showing this text loads content from {}, and the address itself can carry data there."
+NAMELESS = "A shell of Windows may know the command by another name."
 NO_TOOL = "The call does not name the server that does it."
 # Characters of a command for which a rule is worth saving.
 MAX_SUGGESTED = 1_000
@@ -146,6 +149,9 @@ def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[s
         yield from (f"`{program}` can start another program." for program in launching)
     unknown = (path.text for path in (*request.paths, *request.written) if paths and not path.real)
     yield from (f"Cannot tell where `{text[:200]}` leads." for text in unknown)
+    if drives.WINDOWS and (commands or paths):
+        yield from (path.problem for path in (*request.paths, *request.other_paths, *request.written) if path.problem)
+        yield from (NAMELESS for _ in request.texts)
     named_files = kind in ("read", "edit", "delete", "move")
     gaps = (
         (bool(limits) and given.is_too_large, "The input is too large to check."),
@@ -244,7 +250,7 @@ def _as_in_rule(request: PolicyRequest, path: str) -> str:
     """Relative to the project; a name without a slash would match at any depth."""
     inner = request.context.inner(path)
     if inner is None:
-        return posixpath.normpath(path)
+        return in_rule(posixpath.normpath(path))
     return "/".join(inner) if len(inner) > 1 else "".join(f"./{name}" for name in inner)
 
 

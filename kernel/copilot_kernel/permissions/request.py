@@ -12,11 +12,12 @@ from ..acp.messages import Diff
 from ..conversation.model import ToolCall
 from . import inputs
 from .commands import CommandVerdict, Words, judge_line, path_pieces, working_folders
+from .drives import parse_command, policy_path
 from .inputs import FILE_KINDS, CallInput
 from .paths import MAX_PATH, Places, ResolvedPath
 from .programs import only_shows
 from .rulebook import Rules
-from .shell import CommandLine, parse_line
+from .shell import CommandLine
 
 CHANGING = frozenset({"edit", "delete", "move"})
 EXTRA_FIELD = "The call has an extra field, `{}`, that may change what runs."
@@ -35,6 +36,10 @@ class PolicyContext(Places):
     mode: str = "default"
     rules: Rules = _NO_RULES
     protected: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "protected", tuple(map(policy_path, self.protected)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ class PolicyRequest:
 
     @cached_property
     def lines(self) -> tuple[CommandLine, ...]:
-        return tuple(map(parse_line, self.texts))
+        return tuple(map(parse_command, self.texts))
 
     @cached_property
     def verdicts(self) -> tuple[CommandVerdict, ...]:
@@ -202,7 +207,7 @@ def _named_files(call: ToolCall, cwd: str) -> set[str]:
 def _with_kind(request: PolicyRequest) -> Iterator[str]:
     kind, given = request.call.kind, request.given
     is_known = kind in FILE_KINDS | _READING | {"execute"}
-    has_own_folder = given.folder and any(not path.startswith("/") for path in given.paths)
+    has_own_folder = given.folder and any(not policy_path(path).startswith("/") for path in given.paths)
     signs = (
         (given.is_gate, "The agent asks for access outside your project: more than this call names."),
         (is_known and given.scripts, "The input contains a script that is not declared as a command."),
@@ -251,4 +256,4 @@ def _with_earlier(request: PolicyRequest) -> Iterator[str]:
 
 
 def _whole(path: str, cwd: str) -> str:
-    return posixpath.normpath(posixpath.join(cwd, path))
+    return posixpath.normpath(posixpath.join(policy_path(cwd), policy_path(path)))

@@ -7,7 +7,6 @@ Calls that failed or were refused changed nothing; those of the notebook's tools
 
 from __future__ import annotations
 
-import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from ..acp.messages import Diff
 from ..conversation.excerpt import Excerpt
 from ..conversation.model import ToolCall
 from ..permissions import inputs
+from ..permissions.drives import rules_of
 from . import raw
 from .diff import MAX_SHOWN_LINES, Change, between, compared, counted, parse_unified
 from .tool_call import ChangedLines, output_of, shown_path
@@ -119,7 +119,7 @@ def changes_of(
     others = [call for call in calls if not inputs.is_of_notebook(call)]
     for call in filter(_is_done, others):
         for path, edit in _edits(call):
-            files.setdefault(posixpath.join(cwd, path), _File(budget)).add(edit)
+            files.setdefault(rules_of(cwd)[0].join(cwd, path), _File(budget)).add(edit)
     changed = (file.change(shown_path(path, cwd), partial(text_of, path)) for path, file in files.items())
     ran = (call for call in others if _is_command(call) and (_is_done(call) or call.status == "failed"))
     commands = (RanCommand(call.best_title, bool(exit_code_of(call)) or call.status == "failed") for call in ran)

@@ -15,6 +15,7 @@ from posixpath import normpath
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from ..permissions.drives import below, has_drive
 from .plain import is_visible, prose, visible, visible_line
 
 Bundle = dict[str, Any]
@@ -153,8 +154,9 @@ def file_link(path: str, cwd: str) -> str:
     Any other path is text, also one with `..` or hidden characters, and a hidden one. The link is right for a notebook
     in `cwd`, which is the default.
     """
-    inside = path.removeprefix(f"{cwd.rstrip('/')}/")
-    is_inside = cwd and normpath(inside) == inside == visible_line(inside) and not inside.startswith((".", "/", "~"))
+    inside = below(path, cwd) or path
+    is_absolute = inside.startswith((".", "/", "~", "\\")) or has_drive(inside)
+    is_inside = cwd and normpath(inside) == inside == visible_line(inside) and not is_absolute
     shown = exposed(inside if is_inside else path)
     return f'<a href="{quote(inside)}" style="{UNDERLINED}">{shown}</a>' if is_inside else shown
 

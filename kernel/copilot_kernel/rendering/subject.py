@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import posixpath
+import ntpath
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from ..acp.lenient import as_str
 from ..acp.messages import Diff, TerminalContent, TextBlock, ToolContent
 from ..conversation.model import ToolCall
 from ..permissions import inputs
+from ..permissions.drives import has_drive, rules_of
 from ..permissions.question import Question
 from . import raw
 from .attachment import attachment_text
@@ -157,21 +157,24 @@ def locate(path: str, folder: str, root: str) -> LocatedPath:
 
     Paths are compared as they are written, without looking at the disk; a `..` after a link may lead anywhere.
     """
-    is_absolute = path.startswith(("/", "~")) or "://" in path
-    whole = path if is_absolute else posixpath.join(folder or root, path)
+    rules, kind = rules_of(root or folder or path)
+    is_absolute = path.startswith(("/", "~")) or has_drive(path) or "://" in path
+    whole = path if is_absolute else rules.join(folder or root, path)
     remark = ""
     if root and "://" not in whole:
-        is_inside = PurePosixPath(posixpath.normpath(whole)).is_relative_to(posixpath.normpath(root))
+        whole = str(kind(whole)) if rules is ntpath else whole
+        is_inside = kind(rules.normpath(whole)).is_relative_to(rules.normpath(root))
         if whole.startswith("~") or not is_inside:
             remark = _OUTSIDE
-        elif ".." in PurePosixPath(whole).parts:
+        elif ".." in kind(whole).parts:
             remark = "may lead elsewhere through links"
     return LocatedPath(whole, remark)
 
 
 def _working_folder(folder: str, root: str) -> LocatedPath:
     place = locate(folder, root, root)
-    if place.remark or not root or posixpath.normpath(place.path) == posixpath.normpath(root):
+    kind = rules_of(root)[1]
+    if place.remark or not root or kind(place.path) == kind(root):
         return place
     return LocatedPath(place.path, SUBFOLDER)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from posixpath import normpath
 from typing import Any, NamedTuple
 
 from ..acp.messages import Block, Diff, Location, TerminalContent, TextBlock, ToolContent
 from ..conversation.calls import is_of_sub_agent
 from ..conversation.model import ToolCall
 from ..permissions import inputs
+from ..permissions.drives import below
 from . import raw
 from .attachment import attachment_html, attachment_text
 from .diff import MAX_SHOWN_LINES, Change, amount, diff_html, diff_text, parse_unified, remarks
@@ -228,8 +228,7 @@ def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
 
 def shown_path(path: str, cwd: str) -> str:
     """`path` relative to `cwd` if it lies inside as it is written; any other, also one with `..`, stays whole."""
-    inside = cwd.rstrip("/") + "/"
-    return path[len(inside) :] if cwd and path.startswith(inside) and normpath(path) == path else path
+    return below(path, cwd) or path
 
 
 def _is_line(command: str) -> bool:

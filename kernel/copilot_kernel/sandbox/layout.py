@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pwd
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 
 from .. import programs
 from ..config import Settings, state_folder
+from ..system.files import account_home
 from .agents import AgentState, agent_states
 from .mounts import EMPTY_FILE, Access, Mount, arguments, parents, placed
 from .probe import SandboxUnavailable
@@ -38,7 +38,7 @@ class Layout:
         self._private: dict[str, Path] = {}
         self._links: dict[str, str] = {}
         self.home = Path(environ.get("HOME") or os.path.expanduser("~"))
-        self._homes = tuple({programs.real(path) for path in (self.home, Path(pwd.getpwuid(os.getuid()).pw_dir))})
+        self._homes = tuple({programs.real(path) for path in (self.home, account_home())})
         self.project = programs.real(Path(settings.folder))
         self._located(Path(settings.folder))
         self.writable = (self.project, *map(self._located, map(Path, settings.sandbox_write)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..programs import find_outside, path_outside
+from ..system.files import user_ids
 
 PROBE_SECONDS = 10.0
 # All that the sandbox needs of the kernel. Root keeps its capabilities unless they are dropped, and could mount anew.
@@ -19,8 +19,6 @@ BUBBLEWRAP = (
     *("--die-with-parent", "--new-session", "--ro-bind", "/", "/", "--dev", "/dev"),
 )
 ALONE = ("--unshare-pid", "--proc", "/proc")
-# `srt` has made the namespace of processes, and the kernel may refuse another /proc.
-IN_SRT = ("--uid", str(os.getuid()), "--gid", str(os.getgid()), "--bind", "/proc", "/proc")
 _SWITCHES = {
     "kernel/unprivileged_userns_clone": "0",
     "user/max_user_namespaces": "0",
@@ -36,7 +34,7 @@ _INSTALL = {
         "Anthropic's sandbox runtime (srt) is not installed", "Install it: npm install -g @anthropic-ai/sandbox-runtime"
     ),
 }  # fmt: skip
-_ELSEWHERE = "Run Jupyter in a container or a virtual machine, or set COPILOT_KERNEL_SANDBOX=off."
+_ELSEWHERE = "Run Jupyter in WSL2, a container or a virtual machine, or set COPILOT_KERNEL_SANDBOX=off."
 _LIST = 'Set COPILOT_KERNEL_SANDBOX_HOSTS, for example to ["api.githubcopilot.com", "api.github.com"].'
 _CONTAINER = (
     "This is often a container whose seccomp profile forbids namespaces: run it with "
@@ -61,6 +59,15 @@ class SandboxTools:
     bubblewrap: str = ""
     srt: str = ""
     socat: str = ""
+
+
+def in_srt() -> tuple[str, ...]:
+    """Further arguments of bubblewrap in `srt`, which has made the namespace of processes.
+
+    The operating system's kernel may refuse another /proc.
+    """
+    user, group = user_ids()
+    return ("--uid", str(user), "--gid", str(group), "--bind", "/proc", "/proc")
 
 
 def find_tools(

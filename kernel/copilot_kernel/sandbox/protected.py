@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..permissions.paths import MAX_PATH, may_be_protected, protection
 from ..programs import real
+from ..system.files import READING
 
 MAX_SEARCHED_ENTRIES = 100_000
 """Files and folders that a search looks at; it also runs at the end of each turn."""
@@ -100,7 +101,7 @@ def common_git_folder(project: Path) -> Path | None:
 
 def _text_of(path: Path) -> str:
     """The beginning of a file that the agent may have made; does not wait for what is no file. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, READING)
     try:
         return os.read(descriptor, MAX_PATH).decode("utf-8", "replace")
     finally:

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..system.files import user_ids
 from .mounts import Access, Mount, parents
-from .probe import BUBBLEWRAP, IN_SRT, SandboxTools, SandboxUnavailable
+from .probe import BUBBLEWRAP, SandboxTools, SandboxUnavailable, in_srt
 
 LOOPBACK = ("127.0.0.1", "localhost")
 USER = "1000"
@@ -68,7 +69,7 @@ def linux_script(tools: SandboxTools, hosts: Sequence[str], inner: Sequence[str]
         for host, _, port in (name.partition(":") for name in dict.fromkeys(hosts))
         if host in LOOPBACK
     )
-    return "\n".join((*relays, f'exec {shlex.join((tools.bubblewrap, *BUBBLEWRAP, *IN_SRT, *inner))} "$@"\n'))
+    return "\n".join((*relays, f'exec {shlex.join((tools.bubblewrap, *BUBBLEWRAP, *in_srt(), *inner))} "$@"\n'))
 
 
 MACOS_SCRIPT = 'export NO_PROXY= no_proxy=; cd "$2" && shift 3 && exec "$@"\n'
@@ -108,5 +109,6 @@ def _network(hosts: Sequence[str]) -> Json:
 
 def _around(bubblewrap: str) -> tuple[str, ...]:
     """Ends `srt` when this process ends, and takes it out of the agent's folder."""
-    ids = ("--uid", str(os.getuid() or USER), "--gid", str(os.getgid() or USER))
+    user, group = user_ids()
+    ids = ("--uid", str(user or USER), "--gid", str(group or USER))
     return (bubblewrap, "--unshare-user", *ids, "--die-with-parent", "--dev-bind", "/", "/", "--chdir", "/", "--")

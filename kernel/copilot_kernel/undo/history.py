@@ -117,7 +117,7 @@ class UndoHistory:
 
     def leave_out(self, notebook: Iterable[str]) -> None:
         """The notebook is, or may be, at these absolute paths now: they count in no turn."""
-        self._notebooks |= {os.path.relpath(os.path.realpath(path), self.tree.root) for path in notebook}
+        self._notebooks |= set(filter(None, map(self.tree.relative, notebook)))
         for number, turn in list(self.turns.items()):
             files = tuple(file for file in turn.files if not self._is_excluded(file.path))
             if files or turn.commands or turn.cells.changes:

@@ -9,9 +9,7 @@ of it: what Git has there is not copied.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
-import shutil
 import stat
 import subprocess
 import tempfile
@@ -24,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from threading import RLock
 
 from ..programs import find_outside, project_folders
+from ..system.files import READING, lock, remove_tree
 from .tree import ABSENT, MAX_FILE_BYTES, FileState, Tree, digest_of
 
 # Seconds that a Git command other than a snapshot may take.
@@ -151,7 +150,7 @@ class Repository:
             folder, self._folder, self._is_closed = self._folder, None, True
         if folder is not None:
             self._lock.close()
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
 
     # -- a snapshot ---------------------------------------------------------------------------------------------------
 
@@ -218,7 +217,7 @@ class Repository:
                 _remove_left(self._parent)
                 self._folder = Path(tempfile.mkdtemp(dir=self._parent))
                 self._lock = (self._folder / "lock").open("w")
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(self._lock.fileno())
                 self._initialize(self._folder)
             return self._folder
 
@@ -302,9 +301,11 @@ def _state(mode: str, digest: str, found: os.stat_result | None) -> FileState:
 
 def _remove_left(parent: Path) -> None:
     for folder in parent.iterdir():
-        with suppress(OSError), (folder / "lock").open("r+") as lock:  # one without a lock is just being made
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            with (folder / "lock").open("r+") as file:  # one without a lock is just being made
+                lock(file.fileno())
+                remove_tree(folder)
+            remove_tree(folder)  # Windows does not remove a file that is open
 
 
 def _size(folder: Path) -> int:
@@ -322,7 +323,7 @@ def _common_folder(named: Path) -> Path:
 def _text(file: Path) -> str:
     """The beginning of a file; nothing if it is no regular one."""
     with suppress(OSError, ValueError):
-        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(file, READING)
         with os.fdopen(descriptor, "rb") as opened:
             return os.fsdecode(opened.read(MAX_SMALL)) if stat.S_ISREG(os.fstat(descriptor).st_mode) else ""
     return ""

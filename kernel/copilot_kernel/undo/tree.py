@@ -61,6 +61,12 @@ class Tree:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
         return whole
 
+    def relative(self, path: str) -> str | None:
+        """Return where the absolute `path` leads below the root; None if it leads elsewhere."""
+        with suppress(ValueError):
+            return Path(os.path.realpath(path)).relative_to(self.root).as_posix()
+        return None
+
     def read(self, path: str) -> tuple[FileState, bytes]:
         """Return the state of `path`, and the content of a file or the target of a link."""
         try:

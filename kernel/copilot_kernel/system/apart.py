@@ -2,12 +2,14 @@
 
 To stop a cell, VS Code sends SIGINT to a kernel and to all processes below it, by their parents' numbers. The script
 stays such a child, which ends as the agent does. The agent's parent, which lives as long, as a sandbox needs it, has
-none in this family: the process between has ended. All are in one session, with which `child_processes.py` ends them.
+none in this family: the process between has ended. All are in one session, with which `reaper.py` ends them.
 """
 
 import os
 import signal
 import sys
+
+assert sys.platform != "win32"
 
 prefix: tuple[str, ...] = ()
 """What agents are started with; empty: as children."""

@@ -1,4 +1,4 @@
-"""Signal all processes of a POSIX session; as a script, the reaper of `child_processes.py`.
+"""Signal all processes of a POSIX session; as a script, the reaper of `reaper.py`.
 
 The script runs without site-packages, so only the standard library is imported here.
 """
@@ -10,6 +10,8 @@ import signal
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+
+assert sys.platform != "win32"
 
 
 def signal_session(session: int, number: signal.Signals) -> None:

@@ -1,0 +1,112 @@
+"""Paths and command lines of Windows, as the policy knows them: `C:\\a\\b` is `/c:/a/b`. Pure.
+
+`WINDOWS` says whether paths mean that here; the functions below it are the same everywhere.
+"""
+
+from __future__ import annotations
+
+import ntpath
+import os
+import posixpath
+import re
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
+from types import ModuleType
+
+from .shell import CommandLine, parse_line
+
+WINDOWS = os.name == "nt"
+NOT_PLAIN = (
+    "On Windows, rules allow only lines of letters, digits, blanks, `_ . / \\ : = + -` and words in double quotes."
+)
+_DRIVE = re.compile(r"/?([A-Za-z]):(?=[/\\])")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)\s*(?:[.:]|\Z)", re.IGNORECASE)
+_SHORT = re.compile(r"~\d")
+_IMPOSSIBLE = re.compile(r'[:*?"<>|\x00-\x1f]')
+# cmd, PowerShell and programs agree about nothing else: not about a quote inside a word, or a backslash before one.
+_WORD = r'(?:[A-Za-z0-9_./\\:=+-]+|"(?:[A-Za-z0-9_ ./\\:=+-]*[A-Za-z0-9_ ./:=+-])?")'
+_PLAIN = re.compile(rf" *{_WORD}(?: +{_WORD})* *")
+
+
+def policy_path(path: str) -> str:
+    """A path of this machine, or as an agent wrote it, in the form of the policy."""
+    return inward(path) if WINDOWS else path
+
+
+def disk_path(path: str) -> str:
+    """A path in the form of the policy, as this machine knows it."""
+    return outward(path) if WINDOWS else path
+
+
+def spelling_problem(text: str) -> str | None:
+    """Why it is uncertain which file `text` names here."""
+    return problem(text) if WINDOWS else None
+
+
+def parse_command(text: str) -> CommandLine:
+    """The command line as the shell here takes it; unclear wherever shells may disagree."""
+    return parse_plain(text) if WINDOWS else parse_line(text)
+
+
+# -- the same everywhere --------------------------------------------------------------------------------------------
+
+
+def inward(path: str) -> str:
+    """`C:\\a\\b` as `/c:/a/b`; relative paths with slashes."""
+    drive = _DRIVE.match(path)
+    rest = (path[drive.end() :] if drive else path).replace("\\", "/")
+    return f"/{drive[1].lower()}:{rest}" if drive else rest
+
+
+def outward(path: str) -> str:
+    """`/c:/a/b` as `C:\\a\\b`; any other path as it is."""
+    drive = _DRIVE.match(path)
+    return f"{drive[1].upper()}:{path[drive.end() :]}".replace("/", "\\") if drive else path
+
+
+def in_rule(path: str) -> str:
+    """`/c:/a/b` as `C:/a/b`; any other path as it is."""
+    return outward(path).replace("\\", "/") if _DRIVE.match(path) else path
+
+
+def has_drive(path: str) -> bool:
+    """Whether it is absolute as Windows has it."""
+    return bool(_DRIVE.match(path))
+
+
+def problem(text: str) -> str | None:
+    """Why it is uncertain which file `text` names on Windows, in words that follow it."""
+    path = inward(text.removeprefix("file://"))
+    drive = _DRIVE.match(path)
+    rest = path[drive.end() :] if drive else path
+    parts = [part for part in rest.split("/") if part not in ("", ".", "..")]
+    problems = (
+        (path.startswith("//"), "names a device or another computer"),
+        (not drive and path.startswith("/"), "depends on the current drive"),
+        (_IMPOSSIBLE.search(rest), "names a stream, depends on the current folder of a drive, or is no path"),
+        (any(part[-1] in ". " for part in parts), "ends in dots or blanks, which Windows leaves out"),
+        (any(map(_DEVICE.match, parts)), "names a device"),
+        (any(map(_SHORT.search, parts)), "may be the short name of another file"),
+    )
+    return next((words for is_problem, words in problems if is_problem), None)
+
+
+def parse_plain(text: str) -> CommandLine:
+    """A line for cmd or PowerShell, whose backslashes separate folders; all but plain words makes it unclear."""
+    line = parse_line(text.replace("\\", "/"))
+    return line if line.unclear or _PLAIN.fullmatch(text) else replace(line, unclear=NOT_PLAIN)
+
+
+def below(path: str, folder: str) -> str | None:
+    """`path` relative to `folder`, with slashes, if it lies in it as it is written; None for any other."""
+    rules, _ = rules_of(folder)
+    start = folder.rstrip("/\\") + rules.sep
+    is_below = bool(folder) and path.startswith(start) and rules.normpath(path) == path
+    return path[len(start) :].replace(rules.sep, "/") if is_below else None
+
+
+@lru_cache(maxsize=256)
+def rules_of(path: str) -> tuple[ModuleType, type[PurePath]]:
+    """How paths are joined and compared where `path`, an absolute one, comes from."""
+    return (ntpath, PureWindowsPath) if has_drive(path) or path.startswith("\\\\") else (posixpath, PurePosixPath)

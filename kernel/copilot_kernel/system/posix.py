@@ -1,0 +1,219 @@
+"""POSIX: programs in sessions of their own, pipes, signals, the parent process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import anyio
+from anyio.abc import Process
+
+if sys.platform != "win32":
+    from . import apart
+    from .apart import keep_apart
+    from .posix_session import signal_session
+    from .reaper import unwatch, watch
+
+assert sys.platform != "win32"
+
+__all__ = ["keep_apart"]
+
+SHELL = ("/bin/sh", "-c")
+"""Runs the command line that follows."""
+DETACHED: Mapping[str, Any] = {"start_new_session": True}
+"""Options of `Popen` for a program that outlives this process and its terminal."""
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PIECE_BYTES = 64 * 1024
+"""Read at once."""
+_PARENT_SECONDS = 0.5
+
+
+# -- pipes ----------------------------------------------------------------------------------------------------------
+
+
+class PipeReader:
+    """The reading end of a pipe, which it makes non-blocking and closes."""
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_blocking(descriptor, False)
+        self._descriptor = descriptor
+
+    async def receive(self) -> bytes:
+        """The next piece of any size; `b""` is the end. Never raises; need not wait."""
+        with suppress(OSError, anyio.ClosedResourceError):
+            while self._descriptor >= 0:
+                try:
+                    return os.read(self._descriptor, PIECE_BYTES)
+                except BlockingIOError:
+                    await anyio.wait_readable(self._descriptor)
+        return b""
+
+    def close(self) -> None:
+        self._descriptor = _close(self._descriptor)
+
+
+class PipeWriter:
+    """The writing end of a pipe, which it makes non-blocking and closes."""
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_blocking(descriptor, False)
+        self._descriptor = descriptor
+        self._unsent: deque[memoryview] = deque()
+
+    @property
+    def has_unsent(self) -> bool:
+        """The other side has not read everything yet."""
+        return bool(self._unsent)
+
+    async def send(self, data: bytes) -> None:
+        """Raises OSError and ClosedResourceError. The rest of a cancelled send goes out first: no message is cut."""
+        self._unsent.append(memoryview(data))
+        while self._unsent:
+            await self._write()
+
+    def close(self) -> None:
+        """Let the other side see the end of its input, without waiting for it."""
+        self._descriptor = _close(self._descriptor)
+
+    async def _write(self) -> None:
+        if self._descriptor < 0:
+            raise anyio.ClosedResourceError
+        try:
+            written = os.write(self._descriptor, self._unsent[0])
+        except BlockingIOError:
+            await anyio.wait_writable(self._descriptor)
+            return
+        rest = self._unsent.popleft()[written:]
+        if rest:
+            self._unsent.appendleft(rest)
+
+
+def _close(descriptor: int) -> int:
+    if descriptor >= 0:
+        anyio.notify_closing(descriptor)
+        with suppress(OSError):
+            os.close(descriptor)
+    return -1
+
+
+# -- programs -------------------------------------------------------------------------------------------------------
+
+
+class ProcessTree:
+    """A program with what it starts: its process group, or with `whole_session` all groups of its session."""
+
+    def __init__(self, process: Process, *, whole_session: bool) -> None:
+        self._process, self._whole_session = process, whole_session
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """The program's; negative for a signal, None as long as it runs."""
+        return self._process.returncode
+
+    async def wait(self) -> None:
+        """Wait for the end of the program itself."""
+        await self._process.wait()
+
+    def terminate(self) -> None:
+        """Ask the processes to end."""
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the processes."""
+        self._signal(signal.SIGKILL)
+
+    def release(self) -> None:
+        """Call this when the tree has ended."""
+        unwatch(self.pid)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._whole_session:
+            signal_session(self.pid, number)
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+
+async def start(
+    argv: Sequence[str],
+    *,
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    whole_session: bool = False,
+    may_be_apart: bool = False,
+    is_watched: bool = True,
+) -> ProcessTree:
+    """Start a program. With `is_watched`, its tree is killed if this process ends before `release()`.
+
+    `may_be_apart`: as no descendant of this process, after `keep_apart()`. Raises OSError and ValueError.
+    """
+    command = [*apart.prefix, *argv] if may_be_apart else list(argv)
+    with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
+        process = await anyio.open_process(
+            command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env, start_new_session=True
+        )
+    if is_watched:
+        watch(process.pid)
+    return ProcessTree(process, whole_session=whole_session)
+
+
+# -- signals and the parent -----------------------------------------------------------------------------------------
+
+
+def add_signal_handler(loop: asyncio.AbstractEventLoop, number: int, callback: Callable[[], Any]) -> None:
+    """Call `callback` on `loop` at each signal. Raises ValueError and RuntimeError outside the main thread."""
+    loop.add_signal_handler(number, callback)
+
+
+def interrupt(thread: int) -> None:
+    """Send SIGINT to the main thread, whose identifier is `thread`."""
+    signal.pthread_kill(thread, signal.SIGINT)
+
+
+@contextmanager
+def alarm(seconds: float, again: float, fire: Callable[..., Any]) -> Iterator[None]:
+    """Call `fire` on the main thread after `seconds`, and then every `again` seconds, until the block ends.
+
+    A timer of the user's goes off afterwards.
+    """
+    began = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, fire)
+    users, interval = signal.setitimer(signal.ITIMER_REAL, seconds, again)
+    try:
+        yield
+    finally:
+        left = max(users - (time.monotonic() - began), again) if users else 0.0
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
+        signal.setitimer(signal.ITIMER_REAL, left, interval)
+
+
+def parent() -> int:
+    """The parent process, for `wait_for_parent`; 0 if it never ends: process 1, as in a container."""
+    number = os.getppid()
+    return number if number > 1 else 0
+
+
+def wait_for_parent(parent: int) -> None:
+    """Block until `parent` is our parent no more."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_SECONDS)
+
+
+def has_all_rights() -> bool:
+    """Whether this is root, which Jupyter's servers must be told to accept."""
+    return os.geteuid() == 0

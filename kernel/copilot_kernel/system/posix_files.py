@@ -1,0 +1,144 @@
+"""POSIX: folders by descriptor, rights of files, accounts."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pwd
+import shlex
+import shutil
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+assert sys.platform != "win32"
+
+READING = os.O_RDONLY | os.O_NONBLOCK
+"""Flags that open a file for reading without waiting for what is no regular one."""
+MIN_PERSON_UID = 500 if sys.platform == "darwin" else 1000
+"""Accounts of people have this uid or a higher one."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_NOBODY = 65534
+_NO_LOGIN = frozenset({"nologin", "false"})
+
+
+class OpenFolder:
+    """A folder by its descriptor: nothing in it is reached through a link, whatever is swapped meanwhile."""
+
+    def __init__(self, path: str, within: int | None = None) -> None:
+        """Raises OSError, also if `path` is a link."""
+        self._descriptor = os.open(path, _FOLDER, dir_fd=within)
+
+    def enter(self, name: str) -> OpenFolder:
+        """The folder `name` in it. Raises OSError."""
+        return OpenFolder(name, self._descriptor)
+
+    def make_folder(self, name: str) -> None:
+        os.mkdir(name, dir_fd=self._descriptor)
+
+    def stat(self, name: str) -> os.stat_result:
+        """Of what is there itself: links are not followed."""
+        return os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
+
+    def open(self, name: str, flags: int, mode: int = 0o600) -> int:
+        """A descriptor of the file `name`. Raises OSError, also if it is a link."""
+        return os.open(name, flags | _FILE, mode, dir_fd=self._descriptor)
+
+    def is_writable(self, name: str) -> bool:
+        return os.access(name, os.W_OK, dir_fd=self._descriptor)
+
+    def replace(self, name: str, new: str) -> None:
+        """Put the file `new` in the place of `name`."""
+        os.replace(new, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+
+    def unlink(self, name: str) -> None:
+        os.unlink(name, dir_fd=self._descriptor)
+
+    def sync(self) -> None:
+        os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def lock(descriptor: int) -> None:
+    """Lock an open file until it is closed. Raises BlockingIOError if it is locked already, OSError if it cannot be."""
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def set_mode(descriptor: int, mode: int) -> None:
+    """Set the permissions of an open file."""
+    os.fchmod(descriptor, mode)
+
+
+def keep_rights(descriptor: int, before: os.stat_result) -> None:
+    """Keep owner, group and mode as far as possible, without adding a permission."""
+    for owner, group in ((-1, before.st_gid), (before.st_uid, -1)):
+        with suppress(PermissionError):
+            os.fchown(descriptor, owner, group)
+    mode = stat.S_IMODE(before.st_mode) & 0o777
+    same_group = os.fstat(descriptor).st_gid == before.st_gid
+    os.fchmod(descriptor, mode if same_group else mode & ~0o070)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove the folder with all that is in it, as far as that is possible."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+# -- accounts -------------------------------------------------------------------------------------------------------
+
+
+def account_home() -> Path:
+    """The home folder of this user's account, whatever the environment says."""
+    return Path(pwd.getpwuid(os.getuid()).pw_dir)
+
+
+def user_ids() -> tuple[int, int]:
+    """Of this process: user and group."""
+    return os.getuid(), os.getgid()
+
+
+def other_users() -> Iterator[str]:
+    """Names of other people's accounts: those that can log in here, and those that run a process now.
+
+    Containers have no logins, whatever accounts their images have. Directories such as LDAP may not list their
+    accounts, but know whose processes run.
+    """
+    if _has_logins():
+        yield from (account.pw_name for account in pwd.getpwall() if _is_other_person(account))
+    for uid in {each for each in _owners(Path("/proc")) if each >= MIN_PERSON_UID}:
+        with suppress(KeyError):
+            if _is_other_person(account := pwd.getpwuid(uid)):
+                yield account.pw_name
+
+
+def _has_logins() -> bool:
+    """Whether this is an operating system rather than a container; see `sd_booted` for the path."""
+    return os.path.isdir("/run/systemd/system") or sys.platform == "darwin"
+
+
+def _is_other_person(account: pwd.struct_passwd) -> bool:
+    is_person = account.pw_uid >= MIN_PERSON_UID and account.pw_uid not in (_NOBODY, os.getuid())
+    return is_person and os.path.basename(account.pw_shell) not in _NO_LOGIN
+
+
+def _owners(proc: Path) -> Iterator[int]:
+    """The uid of each process; nothing if there is no such folder."""
+    for process in proc.glob("[0-9]*"):
+        with suppress(OSError):
+            yield process.stat().st_uid
+
+
+# -- programs -------------------------------------------------------------------------------------------------------
+
+which = shutil.which
+split_command = shlex.split
+
+
+def direct_command(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """`argv` without a shell between: here there is none."""
+    return tuple(argv)

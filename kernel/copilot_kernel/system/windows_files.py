@@ -1,0 +1,161 @@
+"""Windows: folders by path, rights of files, accounts. See `posix_files.py` for the interface.
+
+A file's rights are those of the folder that it is in: mode bits mean nothing here. A folder made with the mode 0700 is
+its user's alone.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import shutil
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import lock_descriptor
+
+from .shims import check_arguments, is_batch_file, script_of
+
+assert sys.platform == "win32"
+
+READING = os.O_RDONLY | os.O_BINARY
+_ENDINGS = ".COM;.EXE;.BAT;.CMD"
+_NOT_PEOPLE = frozenset({"all users", "default", "default user", "defaultapppool", "public"})
+
+
+class OpenFolder:
+    """A folder by its path: links are refused, but it is not noticed if one is put there after the look."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError, also if `path` is a link."""
+        self._path = path
+        if not stat.S_ISDIR(_unlinked(path).st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+
+    def enter(self, name: str) -> OpenFolder:
+        return OpenFolder(self._at(name))
+
+    def make_folder(self, name: str) -> None:
+        os.mkdir(self._at(name))
+
+    def stat(self, name: str) -> os.stat_result:
+        return os.lstat(self._at(name))
+
+    def open(self, name: str, flags: int, mode: int = 0o600) -> int:
+        if os.path.lexists(self._at(name)):
+            _unlinked(self._at(name))
+        return os.open(self._at(name), flags | os.O_BINARY, mode)
+
+    def is_writable(self, name: str) -> bool:
+        return os.access(self._at(name), os.W_OK)
+
+    def replace(self, name: str, new: str) -> None:
+        os.replace(self._at(new), self._at(name))
+
+    def unlink(self, name: str) -> None:
+        os.unlink(self._at(name))
+
+    def sync(self) -> None:
+        """Folders cannot be written through here."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self._path, name)
+
+
+def _unlinked(path: str) -> os.stat_result:
+    """Raises OSError if it is a link of any kind, junctions included."""
+    found = os.lstat(path)
+    if found.st_file_attributes & stat.FILE_ATTRIBUTE_REPARSE_POINT:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+    return found
+
+
+def lock(descriptor: int) -> None:
+    """Lock an open file until it is closed; nobody else can read its first byte meanwhile.
+
+    Raises BlockingIOError if it is locked already, OSError if it cannot be.
+    """
+    if not lock_descriptor(descriptor, blocking=False):
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+
+def set_mode(descriptor: int, mode: int) -> None:
+    """Nothing to do."""
+
+
+def keep_rights(descriptor: int, before: os.stat_result) -> None:
+    """Nothing to do."""
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove the folder with all that is in it, also read-only files, as far as that is possible."""
+    for file in folder.rglob("*"):
+        with suppress(OSError):
+            file.chmod(stat.S_IWRITE)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def account_home() -> Path:
+    return Path.home()
+
+
+def user_ids() -> tuple[int, int]:
+    """There are none."""
+    return 0, 0
+
+
+def other_users() -> Iterator[str]:
+    """Names of other people who have a profile on this machine."""
+    own = Path.home()
+    with suppress(OSError):
+        for profile in own.parent.iterdir():
+            if profile.is_dir() and profile != own and profile.name.lower() not in _NOT_PEOPLE:
+                yield profile.name
+
+
+# -- programs -------------------------------------------------------------------------------------------------------
+
+
+def direct_command(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+    """`argv` without a shell between: of a `.cmd` that npm has written, Node with its script.
+
+    Any other batch file is given no argument that `cmd.exe` may run. Raises FileNotFoundError, ValueError.
+    """
+    name, *arguments = argv
+    program = which(name, environ.get("PATH"))
+    if program is None:
+        raise FileNotFoundError(name)
+    if not is_batch_file(program):
+        return (program, *arguments)
+    folder = Path(program).parent
+    script = script_of(Path(program).read_text("utf-8", "replace"))
+    beside = which(str(folder / "node.exe"))
+    node = beside or which("node", environ.get("PATH"))
+    if script and node and not is_batch_file(node) and (folder / script).is_file():
+        return (node, str(folder / script), *arguments)
+    check_arguments(argv)
+    return (program, *arguments)
+
+
+def which(name: str, path: str | None = None) -> str | None:
+    """Like `shutil.which`, but never in the current folder, which user code or an agent may have filled."""
+    endings = os.environ.get("PATHEXT", _ENDINGS).lower().split(os.pathsep)
+    has_ending = os.path.splitext(name)[1].lower() in endings
+    places = (os.environ.get("PATH", "") if path is None else path).split(os.pathsep)
+    folders = [""] if os.path.dirname(name) else [place for place in places if os.path.isabs(place)]
+    tried = (os.path.join(folder, name + end) for folder in folders for end in (("",) if has_ending else endings))
+    return next((file for file in tried if os.path.isfile(file)), None)
+
+
+def split_command(text: str) -> list[str]:
+    """The words of a command line, in which backslashes stand for themselves. Raises ValueError."""
+    words = shlex.shlex(text, posix=True, punctuation_chars=False)
+    words.whitespace_split, words.commenters, words.escape, words.quotes = True, "", "", '"'
+    return list(words)

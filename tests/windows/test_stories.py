@@ -1,0 +1,29 @@
+"""Notebooks on Windows: its Python runs the product under wine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+VARIABLE = "COPILOT_TEST_WINDOWS"
+"""The folder that `setup.sh` has made."""
+SECONDS = 400
+HERE = Path(__file__).parent
+
+
+@pytest.mark.engine
+def test_each_story_of_a_notebook_ends_well() -> None:
+    folder = os.environ.get(VARIABLE)
+    if not folder or shutil.which("wine") is None:
+        pytest.skip(f"needs wine; {HERE / 'setup.sh'} makes the folder that {VARIABLE} names")
+    place = rf"Z:{HERE}\stories.py".replace("/", "\\")
+    words = (HERE / "run.sh", folder, str(SECONDS), place, rf"C:\stories-{os.getpid()}")
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, errors="replace", timeout=SECONDS + 60)
+    print(done.stdout)
+    told = [line.split()[1] for line in done.stdout.splitlines() if line.startswith(("ok ", "failed "))]
+    failed = [line for line in done.stdout.splitlines() if line.startswith("failed ")]
+    assert (done.returncode, failed, len(told)) == (0, [], 7)
