@@ -25,8 +25,9 @@ from ..notebook.live import (
 )
 from ..undo.cells import CellLog
 from .cell import Cell
-from .page_comm import Page, Pages
+from .page_comm import Page
 from .page_turn import Blocked, PageTurn
+from .pages import Pages
 from .saved_notebook import folders_of_page, read_saved
 from .vs_code import is_cell
 
@@ -46,7 +47,7 @@ class PageNotebook:
     _blocked: Blocked | None = None
 
     def __init__(self, kernel: Any = None) -> None:
-        self._kernel, self._pages = kernel, Pages()
+        self._pages = Pages(kernel)
         self.turn = PageTurn()
         """The cell that asks, and its page; between turns, the last page."""
         self.log = CellLog()
@@ -60,7 +61,7 @@ class PageNotebook:
         """Inside, `cell` waits for what is done in the notebook."""
         page = None
         if cell.live and cell.cell_id and not is_cell(cell.cell_id):
-            page = self._pages.of(self._kernel, cell.request)
+            page = self._pages.of(cell)
         self.turn, self._below = PageTurn(page, cell.saved_id, self._blocked), cell.saved_id
         try:
             yield
@@ -74,6 +75,10 @@ class PageNotebook:
             self._is_restarting = False
         self.turn.end(self.log.touched)
         self.turn, self.log, self._below = PageTurn(self._page), CellLog(), ""
+
+    def ended(self, cell: Cell) -> None:
+        """Nothing more is shown in `cell`."""
+        self._pages.ended(cell)
 
     def close(self) -> None:
         """Close the comms."""
