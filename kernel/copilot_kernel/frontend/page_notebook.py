@@ -47,7 +47,7 @@ class PageNotebook:
     _blocked: Blocked | None = None
 
     def __init__(self, kernel: Any = None) -> None:
-        self._pages = Pages(kernel)
+        self._kernel, self._pages = kernel, Pages(kernel)
         self.turn = PageTurn()
         """The cell that asks, and its page; between turns, the last page."""
         self.log = CellLog()
@@ -78,7 +78,8 @@ class PageNotebook:
 
     def ended(self, cell: Cell) -> None:
         """Nothing more is shown in `cell`."""
-        self._pages.ended(cell)
+        if self._kernel is not None:
+            self._pages.ended(cell, self._count)
 
     def close(self) -> None:
         """Close the comms."""
@@ -87,6 +88,11 @@ class PageNotebook:
     @property
     def _page(self) -> Page | None:
         return self.turn.page
+
+    @property
+    def _count(self) -> int:
+        """The prompt number of the cell that runs."""
+        return int(self._kernel.execution_count)
 
     @property
     def _started(self) -> str:

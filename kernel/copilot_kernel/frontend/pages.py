@@ -88,12 +88,12 @@ class Pages:
         self._begin(cell, page)
         return page
 
-    def ended(self, cell: Cell) -> None:
-        """Nothing more is shown in `cell`."""
+    def ended(self, cell: Cell, count: int) -> None:
+        """Nothing more is shown in `cell`, whose prompt number is `count`."""
         turn = self._turns.get(cell.request_id)
         if turn is None:
             return
-        turn.count, turn.has_ended = self._kernel.execution_count, True
+        turn.count, turn.has_ended = count, True
         turn.page.post("ended", turn=cell.request_id, count=turn.count)
         ended = [id for id, each in self._turns.items() if each.has_ended]
         for id in ended[:-MAX_ENDED]:
