@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from copilot_kernel.config import Settings
-from copilot_kernel.sandbox import raise_sandbox
+from copilot_kernel.sandbox import create_sandbox
 from copilot_kernel.sandbox.probe import try_bubblewrap
 
 from tests.agent.command import COMMAND
@@ -35,7 +35,7 @@ def run(scale: float = 1.0) -> Report:
         for _ in range(rounds):
             try_bubblewrap.cache_clear()  # as the first time in a process
             began = time.perf_counter()
-            sandbox = raise_sandbox(settings, [COMMAND], Path(handover))
+            sandbox = create_sandbox(settings, [COMMAND], Path(handover))
             made = time.perf_counter()
             started = _initialized(sandbox.command(COMMAND, str(root)), sandbox.environment())
             ours.append(made - began + started)

@@ -31,7 +31,9 @@ FailureReason = Literal["sign-in", "key", "quota", "network", "context", "bug"]
 
 
 SEE_ABOVE = "\x1b[1mFailed: see above\x1b[0m"
-"""In place of a traceback below a card that says why. Bold, by which the front-end extension knows and hides it."""
+"""Line in place of a traceback below a card that says why. The front-end extension knows it by its bold type, and hides
+it.
+"""
 REPORT_BUG = "This is a bug in Copilot Kernel. Please report it, with the lines above."
 """Ends a traceback of ours."""
 
@@ -45,7 +47,7 @@ class CopilotError(Exception):
 
     @property
     def title(self) -> str:
-        """What happened, in one line; never empty."""
+        """Title in one line; never empty."""
         return str(self).strip().partition("\n")[0] or type(self).__name__
 
 
@@ -112,7 +114,7 @@ class AuthRequired(AgentRefused):
 
     @property
     def title(self) -> str:
-        """What to do, and what the agent says about it if that is more than the name of the error."""
+        """Title that says what to do, and what the agent says about it if that is more than the name of the error."""
         more = "" if str(self).casefold() in ("", "authentication required") else f": {super().title}"
         return f"Sign in to the agent first{more}"
 

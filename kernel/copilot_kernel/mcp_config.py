@@ -161,7 +161,7 @@ def _pair(raw: Any) -> tuple[str, str] | None:
 
 
 def _secret_words(args: Sequence[str]) -> Iterator[str]:
-    """What follows a word like `--api-key`, in the same argument or in the next one."""
+    """Return the words after one like `--api-key`, in the same argument or in the next one."""
     for word, following in zip(args, (*args[1:], ""), strict=False):
         found = _SECRET.fullmatch(word)
         if found and found[2]:
@@ -171,7 +171,7 @@ def _secret_words(args: Sequence[str]) -> Iterator[str]:
 
 
 def _harmless_url(url: str) -> str:
-    """Without user, password, query and fragment, any of which may hold a key."""
+    """Return the URL without user, password, query and fragment, any of which may hold a key."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     hidden = HIDDEN if parts.query or parts.fragment or "@" in parts.netloc else ""

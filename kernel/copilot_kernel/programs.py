@@ -54,7 +54,7 @@ def _parts_beside(path: Path, project: Path) -> Iterator[Path]:
 
 
 def needed_by(argv: Sequence[str], cwd: str, environ: Mapping[str, str]) -> Iterator[Path]:
-    """For the command `argv`, run in `cwd`: files and folders, as they are named; `links_of` has where they lead."""
+    """Return files and folders that the command `argv`, run in `cwd`, needs, as they are named."""
     for at, word in enumerate(argv):
         for name in {word, word.rpartition("=")[2], word.rpartition("@")[2]}:
             path = Path(cwd, name)
@@ -86,29 +86,29 @@ def path_outside(folders: Collection[Path], environ: Mapping[str, str] = os.envi
 
 
 def find_off_path(name: str, folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str | None:
-    """Where installers and version managers have put the program `name`: only shells have that on their PATH."""
+    """Return the path where installers and version managers have put the program `name`; only shells find it there."""
     places = chain.from_iterable(map(Path(environ.get("HOME") or Path.home()).glob, _OFF_PATH))
     return find_outside(name, folders, {"PATH": os.pathsep.join(sorted(map(str, places), reverse=True))})
 
 
 def is_foreign(path: Path, folders: Collection[Path]) -> bool:
-    """Whether it leads into one of the `folders`, paths without links, and not into what this Python has put there."""
+    """Return True if a path leads into one of the `folders`, and not into what this Python has put there."""
     own = (part for each in python_environment() for folder in folders for part in _parts_beside(real(each), folder))
     return is_inside(path, folders) and not is_inside(path, tuple(own))
 
 
 def is_inside(path: Path, folders: Collection[Path]) -> bool:
-    """Whether it leads into one of the `folders`, which are paths without links."""
+    """Return True if a path leads into one of the `folders`, which are paths without links."""
     return any(real(path).is_relative_to(folder) for folder in folders)
 
 
 def real(path: Path) -> Path:
-    """Where `path` leads; unlike `Path.resolve`, this also ends where links lead in a circle."""
+    """Resolve `path`; unlike `Path.resolve`, this also ends where links lead in a circle."""
     return Path(os.path.realpath(path))
 
 
 def links_of(path: Path) -> tuple[Path, dict[str, str]]:
-    """Where the absolute `path` leads, and the symbolic links on the way with what they name.
+    """Resolve the absolute `path`; return the result, and the symbolic links on the way with their targets.
 
     Raises OSError in a loop.
     """
@@ -141,7 +141,7 @@ def _needed_by_file(path: Path, environ: Mapping[str, str], depth: int = 0) -> I
 
 
 def interpreter(script: Path, environ: Mapping[str, str]) -> Path | None:
-    """By its first line, such as `#!/usr/bin/env node`."""
+    """Return the interpreter that the first line names, such as `#!/usr/bin/env node`."""
     words = _first_line(script)[2:].split()
     if words and Path(words[0]).name == "env":
         name = next((word for word in words[1:] if not re.match(r"-|\w+=", word)), "")
@@ -150,7 +150,7 @@ def interpreter(script: Path, environ: Mapping[str, str]) -> Path | None:
 
 
 def missing_interpreter(script: Path, environ: Mapping[str, str]) -> str:
-    """What its first line names, if it is certain that there is none and that it cannot start; else nothing."""
+    """Return the interpreter that the first line names, if it is certainly missing; else an empty string."""
     found = re.match(r"#!\s*(?:\S*/env\s+(?:-S\s+)?)?([^-=\s][^=\s]*)(?=\s|\Z)", _first_line(script))
     return found[1] if found and not shutil.which(found[1], path=environ.get("PATH", os.defpath)) else ""
 

@@ -48,7 +48,7 @@ _registered: set[str] = set()
 
 
 def register(secrets: Iterable[str]) -> None:
-    """Also hide these values, for as long as this process runs."""
+    """Hide these values, too, for as long as this process runs."""
     _registered.update(secrets)
 
 
@@ -96,12 +96,12 @@ class Redactor:
 
 
 def is_secret_variable(name: str) -> bool:
-    """Whether an environment variable of this name holds a secret."""
+    """Return True if an environment variable of this name holds a secret."""
     return name not in _NOT_SECRET and is_secret(name)
 
 
 def is_secret(name: str) -> bool:
-    """Whether a member or variable of this name holds a secret; counts of tokens do not."""
+    """Return True if a member or variable of this name holds a secret; counts of tokens do not."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     return bool(_NAMES.search(split))
 

@@ -83,8 +83,8 @@ def referee(schema, valid):
         compare(message["result"], definition(method, ("Response",)))
         return f"= {method}"
 
-    def definition(method, endings):
-        (name,) = (name for name, d in schema.items() if d.get("x-method") == method and name.endswith(endings))
+    def definition(method, footer_bundles):
+        (name,) = (name for name, d in schema.items() if d.get("x-method") == method and name.endswith(footer_bundles))
         return name
 
     def compare(value, name):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from copilot_kernel.acp.transport import PipeTransport
 from copilot_kernel.chat import Chat, open_chat
-from copilot_kernel.chat.agent import Retry
+from copilot_kernel.chat.retry import Retry
 from copilot_kernel.config import Settings
 from copilot_kernel.notebook.live import LiveNotebook
 

@@ -10,7 +10,7 @@ from copilot_kernel.acp.locate import Launch
 from copilot_kernel.agentd.client import local_agent
 from copilot_kernel.agentd.hub import Hub
 from copilot_kernel.chat import Chat
-from copilot_kernel.chat.sharing import Connect, run_agent
+from copilot_kernel.chat.agent_start import Connect, run_agent
 from copilot_kernel.config import Settings
 
 from ..acp.scripted import OPTIONS, Script, listening

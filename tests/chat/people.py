@@ -7,6 +7,7 @@ from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat, Turn
 from copilot_kernel.conversation.model import Entry, Message, Notice, ToolCall
+from copilot_kernel.permissions.ledger import Ledger
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from ..limits import LIMIT
@@ -89,3 +90,8 @@ async def cancelled(
             for number in range(presses):
                 chat.cancel(at=1_000.0 + number * apart)
     return turns[0]
+
+
+def ledger_of(chat: Chat) -> Ledger:
+    """What was decided so far."""
+    return chat.permissions.approvals.ledger

@@ -11,8 +11,9 @@ from typing import Any
 
 import anyio
 import pytest
-from copilot_kernel.chat import Chat, agent
-from copilot_kernel.chat.agent import CRASH_SECONDS, MAX_ATTEMPTS, MAX_CRASHES, MAX_LOGGED_CHARS, Retry, readable
+from copilot_kernel.chat import Chat, retry
+from copilot_kernel.chat.agent import MAX_LOGGED_CHARS, readable
+from copilot_kernel.chat.retry import CRASH_SECONDS, MAX_ATTEMPTS, MAX_CRASHES, Retry
 from copilot_kernel.chat.sessions import FORGOTTEN
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import (
@@ -140,7 +141,7 @@ async def test_an_agent_that_fails_to_start_or_to_open_a_session_is_tried_again(
 
 @chatting(agent="demo")
 async def test_deaths_in_turns_count_and_no_prompt_is_sent_twice(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent, "MAX_CRASHES", 2)
+    monkeypatch.setattr(retry, "MAX_CRASHES", 2)
     for _ in range(2):
         with pytest.raises(AgentExited):
             await ask(chat, "demo: die 3")
@@ -176,7 +177,7 @@ async def test_a_connection_that_is_closed_is_no_crash_either(
     opened: Open, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     """A tunnel accepts connections, and closes them while what is behind it is away."""
-    monkeypatch.setattr(agent, "MAX_CRASHES", 2)
+    monkeypatch.setattr(retry, "MAX_CRASHES", 2)
     is_away = True
 
     async def answer(script: Script, params: Any) -> Any:
@@ -254,8 +255,8 @@ async def test_copilot_is_started_with_the_rules_in_force(opened: Open, copilot:
     async with opened(agent=str(copilot), deny=("Bash(rm *)", "Edit(src/**)", "Grep")) as chat:
         await ask(chat, "demo: say one")
         assert started.read_text().splitlines() == ["--acp", "--deny-tool=shell(rm:*)", src]
-        await chat.policy.add_rule("deny", "Bash(curl *)")
-        chat.remove_rule("Bash(rm *)")
+        await chat.permissions.policy.add_rule("deny", "Bash(curl *)")
+        chat.permissions.policy.remove_rule("Bash(rm *)")
         await ask(chat, "demo: say two")
         assert len(started.read_text().splitlines()) == 3
         await chat.restart()
@@ -267,7 +268,7 @@ async def test_copilot_that_was_started_early_is_started_again_if_more_is_denied
     started = copilot.with_name("started")
     async with opened(agent=str(copilot)) as chat:
         await chat.prepare()
-        await chat.policy.add_rule("deny", "Bash(curl *)")
+        await chat.permissions.policy.add_rule("deny", "Bash(curl *)")
         for _ in range(2):
             await ask(chat, "demo: say one")
         assert started.read_text().splitlines() == ["--acp", "--acp", "--deny-tool=shell(curl:*)"]
@@ -279,7 +280,7 @@ async def test_copilot_that_was_started_early_and_has_a_session_goes_on_if_more_
     async with opened(agent=str(copilot)) as chat:
         await chat.prepare()
         await ask(chat, "demo: say one")
-        await chat.policy.add_rule("deny", "Bash(curl *)")
+        await chat.permissions.policy.add_rule("deny", "Bash(curl *)")
         await chat.sessions()
         assert copilot.with_name("started").read_text().splitlines() == ["--acp"]
 

@@ -105,7 +105,7 @@ async def test_without_a_way_or_a_wish_there_are_no_tools(
     async with in_notebook(settings, nothing, info=info, **more) as (chat, agent):
         await ask(chat, "One", person := Person())
         await ask(chat, "Two", person)
-        unseen = chat.unseen
+        unseen = chat.tools.unseen
         opened = [params for method, params in agent.script.heard if method == "session/new"]
         prompts = [params["prompt"] for method, params in agent.script.heard if method == "session/prompt"]
     assert opened[0]["mcpServers"] == []

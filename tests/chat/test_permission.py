@@ -8,15 +8,17 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel.chat import Chat, rules
+from copilot_kernel.chat.chat import UNSENT
 from copilot_kernel.chat.permission import RESET
 from copilot_kernel.errors import UsageError
+from copilot_kernel.permissions.policy import CHANGES_SETTINGS
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.permissions.rulebook import NOT_A_RULE
 
 from ..acp.scripted import OPTIONS
 from .conftest import Open, chatting
 from .loopback import asking, met, playing
-from .people import LIMIT, Person, ask, cancelled
+from .people import LIMIT, Person, ask, cancelled, ledger_of
 
 
 class Saver(Person):
@@ -38,7 +40,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def decided(chat: Chat) -> list[tuple[str, str, str]]:
-    return [(each.outcome, each.by, each.rule) for each in chat.ledger.kept]
+    return [(each.outcome, each.by, each.rule) for each in ledger_of(chat).kept]
 
 
 # -- rules and modes ------------------------------------------------------------------------------------------------
@@ -52,7 +54,7 @@ async def test_each_decision_is_logged_with_who_made_it_and_by_which_rule(chat: 
     await ask(chat, "demo: shell ls", Person())
     await ask(chat, "demo: shell ls", Person("reject_once"))
     await cancelled(chat, "demo: shell ls", late := Person(None), lambda: late.asked)
-    assert [(each.number, each.turn, each.what, each.outcome, each.by, each.rule) for each in chat.ledger.kept] == [
+    assert [(each.number, each.turn, each.what, each.outcome, each.by, each.rule) for each in ledger_of(chat).kept] == [
         (1, 1, "$ echo a", "allowed", "rule", "Bash(echo *)"),
         (2, 2, "$ rm a", "denied", "rule", "Bash(rm *)"),
         (3, 3, "$ ls", "allowed", "you", ""),
@@ -118,7 +120,7 @@ async def test_our_own_settings_are_always_asked_about(opened: Open, project: Pa
     async with opened(allow=("Edit",), permission_mode=mode, state=str(state)) as chat:
         for place in ("copilot_kernel.json", "state/session.json"):
             await ask(chat, _create(place, project), person := Person("reject_once"))
-            assert ["our own settings" in question.why for question in person.questions] == [True]
+            assert [CHANGES_SETTINGS in question.why for question in person.questions] == [True]
     assert not (project / "copilot_kernel.json").exists()
 
 
@@ -185,17 +187,17 @@ async def test_a_rule_that_is_none_is_told_and_left_out(chat: Chat) -> None:
 
 @chatting(allow=("Bash(ls)",))
 async def test_rules_are_added_and_removed_by_hand(chat: Chat, config: Path) -> None:
-    assert await chat.policy.add_rule("deny", "Bash(ls)") == "Denied in this conversation: Bash(ls)"
+    assert await chat.permissions.policy.add_rule("deny", "Bash(ls)") == "Denied in this conversation: Bash(ls)"
     await ask(chat, "demo: shell ls", person := Person())
     assert (person.questions, decided(chat)) == ([], [("denied", "rule", "Bash(ls)")])
-    chat.remove_rule("Bash(ls)")
+    chat.permissions.policy.remove_rule("Bash(ls)")
     await ask(chat, "demo: shell ls", person)
     assert len(person.questions) == 1
     for bad in ("", "Bash()", "Shell(ls)"):
         with pytest.raises(UsageError):
-            await chat.policy.add_rule("allow", bad)
+            await chat.permissions.policy.add_rule("allow", bad)
     with pytest.raises(UsageError, match="No such rule: Read"):
-        chat.remove_rule("Read")
+        chat.permissions.policy.remove_rule("Read")
 
 
 # -- another conversation -------------------------------------------------------------------------------------------
@@ -203,7 +205,7 @@ async def test_rules_are_added_and_removed_by_hand(chat: Chat, config: Path) -> 
 
 async def test_what_was_allowed_ends_with_a_conversation_that_the_agent_lost(chat: Chat) -> None:
     """The chat begins a new one by itself: nobody typed %new. Where the agent was only restarted, it stays."""
-    await chat.policy.add_rule("allow", "Bash(ls)")
+    await chat.permissions.policy.add_rule("allow", "Bash(ls)")
     chat.set_permission_mode("acceptEdits")
     await ask(chat, "demo: shell ls", person := Person())
     await chat.restart()
@@ -245,4 +247,4 @@ async def test_the_reason_is_not_sent_when_the_turn_was_cancelled_and_the_user_i
     turn = await cancelled(chat, both, person := Teacher("reject_once"), lambda: person.asked)
     assert (turn.stop_reason, turn.number) == ("cancelled", 1)
     assert (await ask(chat, "demo: say after")).number == 2
-    assert person.notices[-1].startswith("This was not sent to the agent")
+    assert person.notices[-1].startswith(UNSENT.format(""))

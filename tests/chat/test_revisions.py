@@ -13,7 +13,7 @@ from anyio import from_thread
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
 from copilot_kernel.chat import permission, rules
 from copilot_kernel.chat.agent import RunningAgent
-from copilot_kernel.chat.calls import OUR_PREFIX, own_ids
+from copilot_kernel.chat.our_calls import OUR_PREFIX, OurCalls
 from copilot_kernel.chat.permission import CHANGED, CHANGED_TOO_OFTEN, Approvals, Permissions
 from copilot_kernel.chat.rules import PolicyEvaluator
 from copilot_kernel.chat.state import ConversationState
@@ -201,7 +201,7 @@ async def test_two_requests_about_one_id_keep_what_each_asked_about() -> None:
 
 
 async def test_a_question_of_ours_is_not_the_agents_to_change() -> None:
-    (theirs,) = own_ids(ToolCallUpdate(f"{OUR_PREFIX}1", title="ls"), Conversation())
+    (theirs,) = OurCalls().filter(ToolCallUpdate(f"{OUR_PREFIX}1", title="ls"), Conversation())
     turn = RunningTurn(lambda question: turn.state.update(theirs) or True)
     ours = ToolCallUpdate(f"{OUR_PREFIX}1", title="Run rm", kind="execute", raw_input={"command": "rm"})
     with anyio.fail_after(LIMIT):

@@ -61,7 +61,7 @@ async def test_an_agent_may_tell_its_commands_after_it_has_opened_the_session() 
 
 
 async def test_without_any_commands_a_slash_is_text(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copilot_kernel.chat.chat.COMMANDS_SECONDS", 0)
+    monkeypatch.setattr("copilot_kernel.chat.slash.COMMANDS_SECONDS", 0)
     assert await sent(settings, "/compact", session_new={"sessionId": "s1"}) == [f"{AS_TEXT}/compact"]
 
 
@@ -125,7 +125,7 @@ async def test_what_ends_questions_or_leads_elsewhere_is_asked(opened: Open, pro
         assert (question.head, ends in question.why, question.widens) == (f"Send {prompt}?", True, True)
         turn = await ask(chat, prompt)
         assert turn.standing == ((f"does not ask: {prompt}",) if ends == "no longer ask" else ())
-        assert (await ask(chat, "Go on")).standing == turn.standing == chat.standing
+        assert (await ask(chat, "Go on")).standing == turn.standing == chat.commands.standing
 
 
 @pytest.mark.parametrize("prompt", [
@@ -164,10 +164,10 @@ async def test_what_the_agent_says_of_its_options_and_mode_counts(opened: Open) 
             await script.update({"sessionUpdate": "session_info_update", "title": (title := str(update))})
             while chat.conversation.title != title:
                 await anyio.sleep(0)
-            return chat.standing
+            return chat.commands.standing
 
         assert (await ask(chat, "Hello")).standing == ("does not ask: mode autopilot",)
-        chat.observers.append(lambda _: seen.append(chat.standing))
+        chat.state.observers.append(lambda _: seen.append(chat.commands.standing))
         options = {"sessionUpdate": "config_option_update", "configOptions": [{**SWITCH, "currentValue": True}]}
         assert await told(**options) == ("does not ask: allow_all on, mode autopilot",)
         assert await told(sessionUpdate="current_mode_update", currentModeId="yolo") == (
@@ -184,7 +184,7 @@ async def test_what_the_agent_says_of_its_options_and_mode_counts(opened: Open) 
 
 
 def test_the_list_is_closed_and_each_row_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "permissions.md").read_text("utf-8")
     for row in changes_of("unknown"):
         assert bool(row.command) != bool(row.option)
         assert bool(row.says) == (row.kind != "turns")

@@ -15,7 +15,7 @@ from copilot_kernel.conversation.reduce import COMPLETED_ANYWAY
 from ..acp.scripted import Script
 from .conftest import Open, chatting
 from .loopback import asking, met, playing
-from .people import LIMIT, Person, ask
+from .people import LIMIT, Person, ask, ledger_of
 
 RAN = "not asked"
 Call = dict[str, Any]
@@ -64,21 +64,21 @@ async def seen(opened: Open, *updates: Call, **settings: Any) -> tuple[list[tupl
 async def test_an_act_without_a_question_is_marked_and_counted(opened: Open, updates: list[Call]) -> None:
     found, count, chat = await seen(opened, *updates)
     assert (found, count) == ([(RAN, False)], 1)
-    assert [(each.outcome, each.by, each.reason) for each in chat.ledger.kept] == [("not asked", "none", "")]
+    assert [(each.outcome, each.by, each.reason) for each in ledger_of(chat).kept] == [("not asked", "none", "")]
 
 
 @pytest.mark.parametrize(("kind", "status"), [("read", "completed"), ("other", "completed"), ("execute", "failed")])
 async def test_what_is_harmless_or_failed_is_fine(opened: Open, settings: Settings, kind: str, status: str) -> None:
     inside = [{"path": str(Path(settings.cwd, "a.txt"))}]
     found, count, chat = await seen(opened, begun(kind=kind, locations=inside), then(status))
-    assert (found, count, chat.ledger.count) == ([], 0, 0)
+    assert (found, count, ledger_of(chat).count) == ([], 0, 0)
 
 
 async def test_an_act_after_a_no_is_marked_and_told(opened: Open) -> None:
     prompt = playing(begun(), asking(**call("pending")), then("completed"))
     async with met(opened, session_prompt=prompt) as (_, chat):
         turn = await ask(chat, "hello", person := Person("reject_once"))
-        assert [each.outcome for each in chat.ledger.kept] == ["denied", "done although denied"]
+        assert [each.outcome for each in ledger_of(chat).kept] == ["denied", "done although denied"]
     assert (marks(person), turn.unasked) == ([("done although it was denied", False)], 1)
     assert person.notices == [COMPLETED_ANYWAY.format("rejected", "Do it")]
 
@@ -176,7 +176,7 @@ async def test_an_act_that_a_rule_or_the_mode_would_allow_is_covered(
 ) -> None:
     inside = {"kind": "edit", "rawInput": {"path": str(Path(settings.cwd, "a.txt"))}}
     found, count, chat = await seen(opened, begun(**inside), then("completed"), **more)
-    assert (found, count, chat.ledger.kept[0].outcome) == ([(words, True)], 0, "covered")
+    assert (found, count, ledger_of(chat).kept[0].outcome) == ([(words, True)], 0, "covered")
 
 
 @pytest.mark.parametrize("on_unasked", ["badge", "cancel"])
@@ -196,10 +196,15 @@ async def test_the_same_command_again_after_always_is_covered_and_another_one_is
     await chat.new()
     await ask(chat, "demo: unasked echo a", person := Person())
     assert marks(person) == [(RAN, False)]
-    count = chat.ledger.count
+    count = ledger_of(chat).count
     with anyio.fail_after(LIMIT):
         turn = await chat.resume(first.session_id, person := Person())
-    assert (len(person.calls), marks(person), turn.unasked, chat.ledger.count) == (3, [], 0, count)
+    assert (len(person.calls), marks(person), turn.unasked, ledger_of(chat).count) == (
+        3,
+        [],
+        0,
+        count,
+    )
 
 
 @pytest.mark.parametrize(("updates", "count"), [([begun("completed")], 0), ([begun(), then("completed")], 1)])

@@ -47,7 +47,7 @@ raw_updates: st.SearchStrategy[Any] = st.one_of(
 
 def answer(number: int, allowed: bool | None) -> Step:
     def step(before: Conversation) -> Conversation:
-        asked = [e.id for e in before.entries if isinstance(e, ToolCall) and e.standing.questions]
+        asked = [e.id for e in before.entries if isinstance(e, ToolCall) and e.outcome.questions]
         return decide(before, asked[number % len(asked)], allowed, f"said {allowed}") if asked else before
 
     return step
@@ -83,7 +83,7 @@ def is_possible(old: object, new: object) -> bool:
     """What is over stays over, except for a fact about a call that was closed only with its turn."""
     if not (isinstance(old, ToolCall) and isinstance(new, ToolCall)) or old.status not in FINAL:
         return True
-    return new.status == old.status or (old.standing.verdict == "closed" and new.status in ("completed", "failed"))
+    return new.status == old.status or (old.outcome.verdict == "closed" and new.status in ("completed", "failed"))
 
 
 # -- real agents ---------------------------------------------------------------------------------------------

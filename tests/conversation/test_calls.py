@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Location, TextBlock, ToolCallUpdate
 from copilot_kernel.conversation.calls import went_on
-from copilot_kernel.conversation.model import Notice, Standing, ToolCall, Unasked
+from copilot_kernel.conversation.model import CallOutcome, Notice, ToolCall, Unasked
 from copilot_kernel.conversation.reduce import COMPLETED_ANYWAY, ask, changed, decide, end_turn, mark, reduce
 from msgspec.structs import replace
 
@@ -164,7 +164,7 @@ def test_a_call_that_was_rejected_and_ran_all_the_same_is_told() -> None:
 @pytest.mark.parametrize("reason", ["end_turn", "cancelled"])
 def test_a_turn_that_ends_cancels_what_still_waits(reason: str) -> None:
     ended = end_turn(ASKED, reason)
-    assert call(ended).standing == Standing("pending", 0, "open", "cancelled")
+    assert call(ended).outcome == CallOutcome("pending", 0, "open", "cancelled")
     assert call(decide(ended, ENTRY, None, "Cancelled")).status == "cancelled"
 
 
@@ -201,7 +201,7 @@ def test_a_question_about_a_call_that_is_over_is_about_another_one() -> None:
             "t",
             "Again",
             status="waiting",
-            standing=Standing(questions=1, asked="open"),
+            outcome=CallOutcome(questions=1, asked="open"),
         )
         assert asked.entries[1] is before.entries[1]
 

@@ -25,7 +25,7 @@ from copilot_kernel.conversation.model import Conversation
 from copilot_kernel.errors import UsageError
 from copilot_kernel.frontend import commands
 from copilot_kernel.frontend.agent_commands import name_of
-from copilot_kernel.frontend.command_context import Situation, newest_first
+from copilot_kernel.frontend.command_context import CommandState, newest_first
 from copilot_kernel.frontend.command_output import CommandOutput
 from copilot_kernel.frontend.session_commands import ago, find_session, short_ids
 from copilot_kernel.permissions.ledger import LedgerEntry
@@ -34,23 +34,23 @@ from copilot_kernel.sandbox.sandbox import SUMMARY
 
 from ..chat.test_choices import STATE
 
-NOW = Situation(
+NOW = CommandState(
     Settings(agent="opencode acp", cwd="/project", allow=("Read", "Edit"), origins={"agent": "environment"}),
     Conversation(state=STATE, title="Plans", usage=UsageUpdate(12_000, 200_000)),
     AgentInfo(name="opencode", title="OpenCode", version="1.2"),
     (ResourceLink("file:///a"),),
     (SessionInfo("s", "/project", "Plans", "2026-11-20T10:05:59Z"), SessionInfo("abcdefghijkl", "/other")),
 )
-NOTHING = Situation(Settings(), Conversation())
+NOTHING = CommandState(Settings(), Conversation())
 
 
 @dataclass
 class Known:
     """A `CommandContext` of a chat that is not asked anything."""
 
-    now: Situation
+    now: CommandState
 
-    def situation(self, live: bool = True) -> Situation:
+    def situation(self, live: bool = True) -> CommandState:
         return replace(self.now, live=live)
 
     @property
@@ -61,6 +61,9 @@ class Known:
 
     async def do(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
         return await work(self)
+
+    async def chat(self) -> Known:
+        return self
 
     @property
     def options(self) -> Known:
@@ -91,7 +94,7 @@ class Recorder(CommandOutput):
         self.shown.append(text)
 
 
-def shown(line: str, now: Situation = NOW, *, live: bool = True) -> str:
+def shown(line: str, now: CommandState = NOW, *, live: bool = True) -> str:
     """What a command shows; blanks between columns are one."""
     (command,) = commands.parse(line)
     output = Recorder(live)
@@ -163,7 +166,7 @@ def test_choices_are_a_table_with_the_present_one_marked() -> None:
 
 
 def test_allowing_everything_is_an_alarm_wherever_it_is_shown() -> None:
-    now = Situation(Settings(permission_mode="bypassPermissions"), Conversation())
+    now = CommandState(Settings(permission_mode="bypassPermissions"), Conversation())
     assert all("⚠ You will not be asked" in shown(line, now) for line in ("%permissions", "%status"))
 
 
@@ -171,7 +174,7 @@ def test_permissions_are_the_mode_the_rules_with_their_origins_and_the_decisions
     origins = {"permission_mode": "environment", "allow": "/etc/a.json"}
     settings = Settings(permission_mode="acceptEdits", allow=("Read",), origins=origins)
     made = (LedgerEntry(4, 1, "$ ls", "allowed", "rule", "Bash(ls)", "allowed by rule `Bash(ls)`"),)
-    text = shown("%permissions", Situation(settings, Conversation(), decisions=made))
+    text = shown("%permissions", CommandState(settings, Conversation(), decisions=made))
     wanted = (
         "Mode Edit freely (acceptEdits)\nSet by environment",
         "allow Read /etc/a.json",
@@ -179,14 +182,14 @@ def test_permissions_are_the_mode_the_rules_with_their_origins_and_the_decisions
     )
     assert all(words in text for words in (*wanted, "acts without asking mark it", "The first 3 are no longer kept."))
     book = Rulebook.of(settings).adding("ask", "Edit(src/**)").in_mode("plan")
-    text = shown("%permissions", Situation(settings, Conversation(), book=book))
+    text = shown("%permissions", CommandState(settings, Conversation(), book=book))
     assert all(
         words in text for words in ("Mode Plan only (plan)\nSet by this conv", "ask Edit(src/**) this conversation")
     )
 
 
 def test_a_rule_that_means_everything_is_warned_of() -> None:
-    text = shown("%permissions", Situation(Settings(allow=("Nothing", "Bash(python *)")), Conversation()))
+    text = shown("%permissions", CommandState(Settings(allow=("Nothing", "Bash(python *)")), Conversation()))
     assert "⚠ 'Nothing' is not a rule" in text.replace("⚠ allow: ", "⚠ ")
     assert "None." in shown("%permissions", NOTHING)
 

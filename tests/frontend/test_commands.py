@@ -9,7 +9,7 @@ from copilot_kernel.acp.messages import AgentInfo, AuthMethod, SessionInfo
 from copilot_kernel.config import PERMISSION_MODES, Settings
 from copilot_kernel.conversation.model import Conversation
 from copilot_kernel.errors import UsageError
-from copilot_kernel.frontend.command_context import Situation
+from copilot_kernel.frontend.command_context import CommandState
 from copilot_kernel.frontend.commands import TABLE, Command, Prompt, complete, parse, slash_name
 from copilot_kernel.frontend.permission_commands import ACTIONS, MODES, RULES
 
@@ -75,7 +75,7 @@ def test_what_makes_no_sense_is_an_error_with_a_hint(cell: str, words: str) -> N
 
 # -- completion -----------------------------------------------------------------------------------------------------
 
-NOW = Situation(
+NOW = CommandState(
     Settings(allow=("Read",), deny=("Bash(rm *)",)),
     Conversation(state=STATE),
     AgentInfo(auth_methods=(AuthMethod("token", "With a token"),)),
@@ -113,7 +113,7 @@ def test_what_may_be_typed_after_a_commands_name(command: str, typed: str, start
 
 
 def test_nothing_need_be_known() -> None:
-    nothing = Situation(Settings(), Conversation())
+    nothing = CommandState(Settings(), Conversation())
     words = {choice.word for command in TABLE for choice in complete(command, "", nothing)[1]}
     assert words == {"last", "all", "demo", "restore", *ACTIONS, *TABLE}
 

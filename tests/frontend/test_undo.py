@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.chat.undoing import OFF
+from copilot_kernel.chat.undo import OFF
 from copilot_kernel.frontend.undo_commands import NOTHING_LEFT, PUT_BACK_WHICH
 from copilot_kernel.rendering.footer import UNDONE
 

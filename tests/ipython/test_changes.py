@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from copilot_kernel.chat.undoing import OFF
+from copilot_kernel.chat.undo import OFF
 
 from .conftest import StartKernel
 

@@ -13,7 +13,7 @@ from copilot_kernel.acp.messages import AgentInfo, AvailableCommand, Mode, Sessi
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Conversation
 from copilot_kernel.errors import AgentExited
-from copilot_kernel.frontend.command_context import Situation
+from copilot_kernel.frontend.command_context import CommandState
 from copilot_kernel.frontend.commands import TABLE
 from copilot_kernel.jupyter import completion
 from copilot_kernel.jupyter.completion import MAX_MATCHES, complete, inspect
@@ -34,18 +34,18 @@ COMMANDS = (
     AvailableCommand("mean\nname", "Cannot be typed"),
     AvailableCommand("hidden\x1b[2K"),
 )
-NOW = Situation(Settings(), Conversation(state=STATE, commands=COMMANDS), AgentInfo())
+NOW = CommandState(Settings(), Conversation(state=STATE, commands=COMMANDS), AgentInfo())
 
 
 class CommandContext:
     """`listing` is what asking the agent for its sessions does."""
 
-    def __init__(self, now: Situation = NOW, folder: Path | None = None) -> None:
+    def __init__(self, now: CommandState = NOW, folder: Path | None = None) -> None:
         self.now, self.settings = now, Settings(cwd=str(folder or ""))
         self.listing: Callable[[], Coroutine[Any, Any, Any]] = self.lists
         self.asked = 0
 
-    def situation(self) -> Situation:
+    def situation(self) -> CommandState:
         return self.now
 
     async def list_sessions(self, here: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 from copilot_kernel.frontend.page_turn import PageTurn
-from copilot_kernel.notebook.gate import Decision, Proposal
+from copilot_kernel.notebook.gate import GateDecision, Proposal
 from copilot_kernel.notebook.live import (
     CellError,
     CellType,
@@ -154,11 +154,11 @@ class FakeGate:
         with anyio.CancelScope() as self.scope:
             yield self.scope
 
-    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> Decision:
+    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> GateDecision:
         self.asked.append((tool.name, proposal))
         self.given.append(arguments)
         self.meanwhile()
-        return Decision(not self.refuses, self.refuses, "key")
+        return GateDecision(not self.refuses, self.refuses, "key")
 
-    def finished(self, decision: Decision, *, ok: bool) -> None:
+    def finished(self, decision: GateDecision, *, ok: bool) -> None:
         self.ended.append(ok)

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from copilot_kernel.acp.messages import Diff, TextBlock
 from copilot_kernel.notebook.calls import NO_PAGE, OVER, NotebookCalls, UnknownTool
-from copilot_kernel.notebook.content import ASKING, MAX_CHARS, read_outputs
+from copilot_kernel.notebook.content import ASKING, MAX_TEXT_CHARS, read_outputs
 from copilot_kernel.notebook.live import RunResult, VariableSummary
 from copilot_kernel.notebook.tools import tools_for
 from copilot_kernel.tags import tagged
@@ -300,7 +300,7 @@ async def test_long_output_is_read_to_its_end_in_pieces() -> None:
         return f' offset="{offset}"' if offset else ""
 
     head, piece = (await desk.call("run_python", code="flood()")).split("\n", 1)
-    assert (head, len(piece) <= MAX_CHARS + 100, "line 4999\n</cell-output-2>\n" in piece) == (
+    assert (head, len(piece) <= MAX_TEXT_CHARS + 100, "line 4999\n</cell-output-2>\n" in piece) == (
         "It ran as [1].",
         True,
         True,
@@ -382,7 +382,7 @@ async def test_of_many_runs_the_last_ones_are_shown_within_the_limit_and_the_oth
     desk.notebook.run = lambda source: RunResult(1, True, (stream("y" * 2_000),))
     ids = [f"c{number}" for number in range(1, 61)]
     text = await desk.call("run_cells", ids=ids)
-    assert len(text) <= MAX_CHARS + 60 * 80
+    assert len(text) <= MAX_TEXT_CHARS + 60 * 80
     assert (text.startswith("c1: It ran as [1]. Its output: read_output(id='c1')\n"), 'id="c60"' in text) == (
         True,
         True,
@@ -395,7 +395,7 @@ async def test_a_long_notebook_is_read_in_pages_that_leave_no_cell_out() -> None
     seen, after = [], None
     for _ in range(30):
         text = await desk.call("read_notebook", after=after)
-        assert len(text) <= MAX_CHARS
+        assert len(text) <= MAX_TEXT_CHARS
         seen += re.findall('^<notebook-cell number="[0-9]+" id="(.+?)"', text, re.MULTILINE)
         if "more: read_notebook(after='" not in text:
             break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from copilot_kernel.notebook.expected import MAX_CHARS, difference, edited
+from copilot_kernel.notebook.expected import MAX_COMPARED_SOURCE_CHARS, difference, edited
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +39,7 @@ def test_the_first_difference_is_named(own: str, expected: str, words: str) -> N
     assert difference(own, expected) == words
 
 
-@pytest.mark.parametrize("size", [10, MAX_CHARS])
+@pytest.mark.parametrize("size", [10, MAX_COMPARED_SOURCE_CHARS])
 def test_two_places_are_edited_and_all_between_is_the_cells_own(size: int) -> None:
     own = "".join(f"x{number} = 'a\u00a0b'  \r\n" for number in range(size))
     wanted = own.replace("x0 ", "y0 ").replace(f"x{size - 1} ", "last ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from copilot_kernel.permissions.policy import CHANGES_SETTINGS
 from copilot_kernel.permissions.programs import SPELL_IT_OUT
 
 from .making import ROOT, Decision, judged, run, split
@@ -180,7 +181,7 @@ def test_pure_filters_behind_a_pipe_need_no_rule(part: str) -> None:
         ("pytest $X", "The command uses a variable or command substitution (`$`)."),
         ("pytest > .env", "`.env` may hold secrets, and no rule covers that."),
         ("pytest > out", "No rule covers changes to out."),
-        ("pytest .env", "`.env` may hold secrets; only a rule that spells it out allows `pytest` to use it."),
+        ("pytest .env", "`.env` may hold secrets. To allow it, write it out in a rule for `pytest`."),
         ("pytest; rm x", "No rule covers `rm x`."),
     ],
 )
@@ -215,7 +216,7 @@ def test_table_and_protected_names_are_not_for_rules_that_allow_everything(grant
     for line in (*split(STARTS_PROGRAMS), *split(OUTSIDE), "sudo ls", "cat .env", "x $(y)", "tee .git/config"):
         assert asked(line, **grant).outcome == "allow", line
     for line in ("cd && rm -rf .jupyter", "rm -rf ..", "rm ~", "rm -rf /", "tee ~/.jupyter/copilot_kernel.json"):
-        assert "change our own settings" in asked(line, **grant).reason
+        assert CHANGES_SETTINGS in asked(line, **grant).reason
 
 
 def test_a_wildcard_behind_a_name_is_no_option() -> None:

@@ -6,7 +6,14 @@ import shutil
 import subprocess
 
 import pytest
-from copilot_kernel.permissions.shell import MAX_CHARS, MAX_COMMANDS, MAX_TOKENS, CommandLine, invisible, parse_line
+from copilot_kernel.permissions.shell import (
+    MAX_COMMANDS,
+    MAX_LINE_CHARS,
+    MAX_TOKENS,
+    CommandLine,
+    invisible,
+    parse_line,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -127,7 +134,7 @@ UNCLEAR = {
     "another option": ("a -*",),
     "invisible": ("a\rb",),
     "U+0000": ("a\x00",),
-    "longer than 10,000": ("a" * (MAX_CHARS + 1),),
+    "longer than 10,000": ("a" * (MAX_LINE_CHARS + 1),),
     "more than 50 commands": ("a;" * (MAX_COMMANDS + 1),),
     "more than 600 words": ("a " * (MAX_TOKENS + 1),),
 }
@@ -182,4 +189,4 @@ def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
     "unit", ["a ", "''", "\\-", "x*", "a;", "a~", "'a ", '"a!', "a>b ", "{a}", "# a\n", "$(", "a\n\n", "é", "\\"]
 )
 def test_the_time_grows_with_the_length_alone(unit: str) -> None:
-    assert is_linear(lambda size: parse_line((unit * size)[:size]), MAX_CHARS // FACTOR)
+    assert is_linear(lambda size: parse_line((unit * size)[:size]), MAX_LINE_CHARS // FACTOR)

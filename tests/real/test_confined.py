@@ -13,7 +13,7 @@ import pytest
 from copilot_kernel import config
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import open_chat
-from copilot_kernel.chat.sandboxing import READ_ONLY
+from copilot_kernel.chat.agent_start import READ_ONLY
 from copilot_kernel.sandbox.sandbox import SUMMARY
 
 from ..chat.people import Person

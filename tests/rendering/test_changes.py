@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Diff, TerminalContent, TextBlock
 from copilot_kernel.conversation.excerpt import Excerpt
-from copilot_kernel.conversation.model import Standing, ToolCall
+from copilot_kernel.conversation.model import CallOutcome, ToolCall
 from copilot_kernel.rendering import changes
 from copilot_kernel.rendering.changes import FileChange, TurnChanges, changes_of, kinds_of, line_counts
 from copilot_kernel.rendering.diff import Change
@@ -85,7 +85,7 @@ def test_no_net_change(calls: list[ToolCall]) -> None:
 
 
 def test_what_was_done_although_it_was_refused_has_changed() -> None:
-    done = edit("a", "b", status="rejected", standing=Standing("completed", verdict="rejected"))
+    done = edit("a", "b", status="rejected", outcome=CallOutcome("completed", verdict="rejected"))
     assert (net(done), of(done).refused) == ([("a.py", "changed", 1, 1)], 0)
 
 

@@ -10,13 +10,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat import Chat, open_chat, sandboxing
+from copilot_kernel.chat import Chat, agent_start, open_chat
 from copilot_kernel.chat.agent import FROM_THE_START
-from copilot_kernel.chat.sandboxing import READ_ONLY
+from copilot_kernel.chat.agent_start import READ_ONLY
 from copilot_kernel.chat.sessions import RESTARTED
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed, UsageError
-from copilot_kernel.sandbox import SOCKETS, Kind, SandboxUnavailable, raise_sandbox
+from copilot_kernel.sandbox import SOCKETS, Kind, SandboxUnavailable, create_sandbox
 from copilot_kernel.sandbox.sandbox import MAX_NAMED, SUMMARY
 
 from ..agentd.conftest import runtime
@@ -34,7 +34,7 @@ def no_sandbox(monkeypatch):
     def fail(*_):
         raise SandboxUnavailable("bubblewrap (bwrap) is not installed", "Install it.")
 
-    monkeypatch.setattr(sandboxing, "raise_sandbox", fail)
+    monkeypatch.setattr(agent_start, "create_sandbox", fail)
 
 
 async def run(chat: Chat, command: str, person: Person | None = None) -> str:
@@ -208,7 +208,7 @@ def test_when_the_kernel_is_killed_detached_processes_inside_end_too(
     daemon = f"setsid {sys.executable} -c \"{listener}; __import__('time').sleep(60)\" & wait"
     settings = Settings(cwd=str(project), state=str(tmp_path / "state"), sandbox="required", sandbox_hosts=hosts)
     with TemporaryDirectory(dir=SOCKETS) as folder:
-        sandbox = raise_sandbox(settings, [(sys.executable,)], Path(folder))
+        sandbox = create_sandbox(settings, [(sys.executable,)], Path(folder))
         command = sandbox.command(("sh", "-c", daemon), str(project))
         # Through the shell of `srt`, bubblewrap does not see that its parent ends: our own watcher does it.
         kernel = (

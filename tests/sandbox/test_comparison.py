@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.config import Settings
-from copilot_kernel.sandbox import Comparison, Kind, protected, raise_sandbox
+from copilot_kernel.sandbox import Comparison, Kind, create_sandbox, protected
 from copilot_kernel.sandbox.comparison import states_of
 from copilot_kernel.sandbox.protected import Search, common_git_folder
 
@@ -113,5 +113,5 @@ def test_a_folder_of_git_elsewhere_counts_if_it_names_the_project_itself(tmp_pat
 def test_our_own_code_in_the_project_is_compared_too(bubblewrap: str, project: Path, tmp_path: Path) -> None:
     (project / "agent").touch()
     settings = Settings(cwd=str(project), state=str(tmp_path / "state"), sandbox="required")
-    sandbox = raise_sandbox(settings, [(str(project / "agent"),)], tmp_path)
+    sandbox = create_sandbox(settings, [(str(project / "agent"),)], tmp_path)
     assert str(project / "agent") in sandbox.comparison.states

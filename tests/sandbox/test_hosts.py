@@ -10,17 +10,17 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from copilot_kernel.config import Settings
-from copilot_kernel.sandbox import SandboxUnavailable, raise_sandbox, srt, summary, unavailable
+from copilot_kernel.sandbox import SandboxUnavailable, create_sandbox, srt, summary, unavailable
 from copilot_kernel.sandbox.mounts import NOTHING, Access, Mount
-from copilot_kernel.sandbox.probe import Tools
+from copilot_kernel.sandbox.probe import SandboxTools
 from copilot_kernel.sandbox.sandbox import SUMMARY
 
 from ..limits import LIMIT
 from .hostile_place import answering
 
 READ, WRITE, HIDDEN = Access.READ, Access.WRITE, Access.HIDDEN
-LINUX = Tools("/bin", "/bin/bwrap", "/bin/srt", "/bin/so cat")
-MACOS = Tools("/bin", srt="/bin/srt")
+LINUX = SandboxTools("/bin", "/bin/bwrap", "/bin/srt", "/bin/so cat")
+MACOS = SandboxTools("/bin", srt="/bin/srt")
 FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=120).read().decode())"
 
 # -- what srt is given ----------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def raised(bubblewrap, srt_path, tmp_path, monkeypatch):
 
     def make(*hosts, ports=()):
         settings = Settings(cwd=str(project), state=str(tmp_path / "state"), sandbox="required", sandbox_hosts=hosts)
-        return raise_sandbox(settings, [(sys.executable,)], Path(folder), ports=ports)
+        return create_sandbox(settings, [(sys.executable,)], Path(folder), ports=ports)
 
     with TemporaryDirectory(dir=srt.SOCKETS) as folder:
         yield make

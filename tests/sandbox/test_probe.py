@@ -2,7 +2,7 @@
 
 import pytest
 from copilot_kernel.sandbox import probe
-from copilot_kernel.sandbox.probe import SandboxUnavailable, Tools, find_tools, obstacles, try_bubblewrap
+from copilot_kernel.sandbox.probe import SandboxTools, SandboxUnavailable, find_tools, obstacles, try_bubblewrap
 
 APPARMOR, CLONE = "kernel/apparmor_restrict_unprivileged_userns", "kernel/unprivileged_userns_clone"
 
@@ -63,7 +63,7 @@ def test_a_list_of_hosts_needs_three_programs(bwrap, tmp_path, monkeypatch, miss
     for name in ("srt", "socat"):
         (tmp_path / name).symlink_to("bwrap")
     environ = {"PATH": str(tmp_path)}
-    assert find_tools((), environ) == Tools(
+    assert find_tools((), environ) == SandboxTools(
         str(tmp_path), *(f"{tmp_path}/{name}" for name in ("bwrap", "srt", "socat"))
     )
     (tmp_path / missing).rename(tmp_path / "other")
@@ -76,7 +76,7 @@ def test_on_macos_it_is_srt_with_a_list_of_hosts(bwrap, tmp_path, monkeypatch):
     monkeypatch.setattr(probe.sys, "platform", "darwin")
     bwrap("exit 0")
     (tmp_path / "srt").symlink_to("bwrap")
-    assert find_tools((), {"PATH": str(tmp_path)}) == Tools(str(tmp_path), srt=f"{tmp_path}/srt")
+    assert find_tools((), {"PATH": str(tmp_path)}) == SandboxTools(str(tmp_path), srt=f"{tmp_path}/srt")
     with pytest.raises(SandboxUnavailable, match="On macOS a sandbox needs a list of hosts"):
         find_tools(None, {"PATH": str(tmp_path)})
 

@@ -15,7 +15,7 @@ from unittest.mock import patch
 from copilot_kernel.acp.messages import Diff, Location, ToolCallUpdate
 from copilot_kernel.conversation.calls import merged, with_answer, with_question
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.undo.history import Outcome, Plan, UndoHistory
+from copilot_kernel.undo.history import Outcome, UndoHistory, UndoPlan
 from msgspec.structs import replace
 
 Tree = dict[str, tuple[str, int, bytes]]
@@ -142,7 +142,7 @@ class Agent:
             work()
             self.undo.observe(merged(call, ToolCallUpdate("id", status="completed")))
 
-    def plan(self) -> Plan:
+    def plan(self) -> UndoPlan:
         return self.undo.plan(self.number)
 
 

@@ -41,7 +41,7 @@ async def test_one_that_is_not_done_when_the_prompt_goes_out_is_broken_off_and_t
 
     with monkeypatch.context() as patch:
         patch.setattr(Repository, "snapshot", slow)
-        patch.setattr(history, "SECONDS", 0.05)
+        patch.setattr(history, "SNAPSHOT_SECONDS", 0.05)
         await agent.begin()
         assert begun.is_set()
     agent.command(lambda: (root / "b.txt").write_text("x"))
@@ -56,7 +56,7 @@ async def test_a_disk_that_hangs_costs_what_comes_later_and_not_the_turn(root, a
     hangs = Event()
     async with agent:
         agent.write("b.txt", "edited\n")
-        monkeypatch.setattr(history, "SECONDS", 0.05)
+        monkeypatch.setattr(history, "SNAPSHOT_SECONDS", 0.05)
         with monkeypatch.context() as patch:
             patch.setattr(tree.Tree, "read", lambda *_: hangs.wait(60) and (tree.ABSENT, b""))
             agent.write("a.txt", "edited\n")

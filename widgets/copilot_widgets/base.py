@@ -1,4 +1,4 @@
-"""What every widget of ours does: show itself, detect that it is drawn, report clicks, and leave the front end."""
+"""Base of our widgets: show itself, detect that it is drawn, report clicks, and leave the front end."""
 
 from __future__ import annotations
 

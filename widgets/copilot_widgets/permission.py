@@ -170,7 +170,7 @@ def _button(answer: AnswerButton, on_click: Callable[[], None]) -> Button:
 
 
 def _field(entry: TextEntry) -> Text | Textarea:
-    """Its value arrives whole, before the click that leaves it."""
+    """Make a text field whose value arrives whole, before the click that leaves it."""
     common = {
         "value": entry.value,
         "description": entry.label,

@@ -38,7 +38,7 @@ UNSUPPORTED = "{} does not support this ({})"
 NO_SESSION_ID = "opened a session without a sessionId"
 NOT_READY = "was not ready within {:g} s"
 MAX_PAGES = 200
-"""Of a list of sessions, in case an agent never ends it."""
+"""Limit of the pages of a list of sessions, in case an agent never ends it."""
 OPTIONS_DELAY = 1.0
 """Seconds: some agents answer `session/new` with an id alone, and send modes and models right after it."""
 
@@ -60,7 +60,7 @@ class AgentConnection:
         self._rpc, self._errors, self._start_timeout = rpc, errors, start_timeout
 
     def can(self, name: str) -> bool:
-        """Whether the agent supports `list`, `load`, `resume`, `close`, `delete`, or `logout`."""
+        """Return True if the agent supports `list`, `load`, `resume`, `close`, `delete`, or `logout`."""
         info = self.info
         return info.load_session if name == "load" else name in (info.auth if name == "logout" else info.session)
 
@@ -120,12 +120,12 @@ class AgentConnection:
     # -- requests -------------------------------------------------------------------------------------------------
 
     async def request(self, method: str, params: Json, **more: Any) -> Any:
-        """See `RpcConnection.request`; an AuthRequired comes with the ways to sign in."""
+        """Send a request as `RpcConnection.request` does; an AuthRequired comes with the ways to sign in."""
         with adding_sign_in(self.info):
             return await self._rpc.request(method, params, **more)
 
     def post(self, method: str, params: Json) -> None:
-        """See `RpcConnection.post`."""
+        """Send a request as `RpcConnection.post` does."""
         self._rpc.post(method, params)
 
     async def _reopen(self, how: str, session_id: str, cwd: str, servers: Sequence[Json]) -> Session:
@@ -148,7 +148,7 @@ _INSTEAD = {
 
 
 def _is_in(session: SessionInfo, cwd: str | None) -> bool:
-    """Not every agent filters; some give the folder with links resolved, or not at all."""
+    """Return True if a session is of this folder. Not every agent filters; some resolve links, or give no folder."""
     return not (cwd and session.cwd) or os.path.realpath(os.path.join(cwd, session.cwd)) == os.path.realpath(cwd)
 
 

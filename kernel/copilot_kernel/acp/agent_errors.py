@@ -123,7 +123,7 @@ def error_from_answer(method: str, error: RpcError) -> AgentRefused | SessionInU
 
 
 def _message(error: RpcError) -> str:
-    """What the error says to a person, once: the innermost texts of its message and of its data."""
+    """Return the text of an error for a person, once: the innermost texts of its message and of its data."""
     outer, inner = map(_text, (error.message, error.data))
     if inner in outer or outer in inner:
         return max(outer, inner, key=len) or error.message.strip()

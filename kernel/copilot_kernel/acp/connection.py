@@ -27,7 +27,7 @@ CANCEL = "$/cancel_request"
 MAX_OPEN = 1_000
 """Requests of the other side that may be open at the same time."""
 END_SECONDS = 1.0
-"""Until a connection that cannot be written to counts as ended, should the other side not end it itself."""
+"""Time after which a connection that cannot be written to counts as ended."""
 
 TOO_MANY = RequestFailed(jsonrpc.INTERNAL_ERROR, f"More than {MAX_OPEN} requests are open")
 WITHDRAWN = RequestFailed(jsonrpc.CANCELLED, "Request cancelled")

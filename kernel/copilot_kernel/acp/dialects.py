@@ -26,7 +26,7 @@ _NAMES: dict[str, dict[str, str]] = {
     "agent capabilities": {"mcp": "mcpCapabilities"},
     "mcp capabilities": {"httpTransport": "http", "sseTransport": "sse"},
 }
-"""For each shape: other names, and the member of the specification that they stand for."""
+"""Other names of members, by shape, and the member of the specification that each stands for."""
 _SUBJECT_IDS = frozenset({"type", "toolCallId", "terminalId", "_meta"})
 
 

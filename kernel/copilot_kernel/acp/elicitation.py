@@ -151,7 +151,7 @@ def _problem(properties: Json, required: set[str], fields: Iterable[FormField]) 
 
 
 def _field(name: str, raw: Json, required: bool) -> FormField | None:
-    """None for an unknown type, which must not be shown as another one."""
+    """Return a field; None for an unknown type, which must not be shown as another one."""
     reader = _READERS.get(_type(raw))
     details = reader(raw) if reader else None
     if details is None:
@@ -193,7 +193,7 @@ def _boolean(raw: Json) -> dict[str, Any]:
 
 
 def _several(raw: Json) -> dict[str, Any] | None:
-    """Only arrays with a closed list of items are supported."""
+    """Return a field for several choices. Only arrays with a closed list of items are supported."""
     choices = _choices(as_dict(raw.get("items")), "anyOf", "oneOf")
     if choices is None:
         return None

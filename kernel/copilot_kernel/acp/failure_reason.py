@@ -1,4 +1,4 @@
-"""What made a request fail, as far as its words and its HTTP status show, and what the user can do about it."""
+"""Reason of a failed request, as far as its words and HTTP status show it, and what the user can do about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ADVICE: Mapping[FailureReason, str] = {
     "bug": "The agent reported an internal error. `%log` shows the messages.",
 }
 MAX_EXAMINED_CHARS = 500
-"""Of a message."""
+"""Limit of a message."""
 
 # The first that matches decides; without a match, the HTTP status does, and without one `_NETWORK`.
 _WORDS: tuple[tuple[FailureReason, str], ...] = (

@@ -25,7 +25,7 @@ PARSE_ERROR, UNSUPPORTED = -32700, -32022
 TIMEOUT, EXPIRED = -32001, -32003
 """Used by a dialect; the specification has neither."""
 IN_USE, IN_USE_MESSAGE = -32004, "This conversation is already open in another notebook."
-"""Of our own broker (`agentd`)."""
+"""Error of our own broker (`agentd`)."""
 
 Id = int | float | str | None
 

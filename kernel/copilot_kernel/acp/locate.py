@@ -41,7 +41,7 @@ Or name another agent, for example: COPILOT_KERNEL_AGENT="opencode acp\""""
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start (`argv`, its program an absolute path) or where to connect (`address`); `label` names it.
+    """Program to start (`argv`, its program an absolute path) or place to connect to (`address`); `label` names it.
 
     `prefix` is the command that runs `argv` in a sandbox; `environ` is the environment, by default this process's.
     """
@@ -76,7 +76,7 @@ def located(settings: Settings, environ: Mapping[str, str] = os.environ) -> Laun
 
 
 def start_advice(launch: Launch) -> str:
-    """What to do about a program that has ended before it was ready; nothing if it was not us who started it."""
+    """Return advice about a program that has ended before it was ready; nothing if we did not start it."""
     runs_it = interpreter(Path(launch.argv[0]), launch.environ or os.environ) if launch.argv else None
     advice = START_THERE.format(launch.argv[0]) if launch.argv else ""
     return advice + (RUN_BY.format(runs_it) if runs_it and not runs_it.name.endswith("sh") else "")
@@ -131,7 +131,7 @@ def _copilot(environ: Mapping[str, str], project: Collection[Path]) -> Launch:
 
 
 def _github_cli_copy(environ: Mapping[str, str]) -> Path:
-    """Where `gh copilot` puts the program."""
+    """Return the path where `gh copilot` puts the program."""
     data = environ.get("XDG_DATA_HOME") or Path(_home(environ), ".local", "share")
     return Path(data, "gh", "copilot", "copilot")
 
@@ -151,7 +151,7 @@ def _command(agent: str, environ: Mapping[str, str], project: Collection[Path]) 
 
 
 def _off_path(name: str, environ: Mapping[str, str], project: Collection[Path]) -> AgentNotFound | None:
-    """For a program that only shells find."""
+    """Return advice about a program that only shells find."""
     found = None if "/" in name else find_off_path(name, project, environ)
     return AgentNotFound(f"{NOT_ON_PATH.format(name)}, but at {found}", START_THERE.format(name)) if found else None
 

@@ -267,18 +267,18 @@ class AgentInfo(Struct, frozen=True):
     version: str = ""
     load_session: bool = False
     prompt: frozenset[str] = frozenset()
-    """Of image, audio, embeddedContext."""
+    """Content types of prompts: image, audio, embeddedContext."""
     mcp: frozenset[str] = frozenset()
-    """Of http, sse."""
+    """Transports of MCP servers: http, sse."""
     session: frozenset[str] = frozenset()
-    """Of list, delete, resume, close, additionalDirectories, fork, …"""
+    """Session methods: list, delete, resume, close, additionalDirectories, fork, …"""
     auth: frozenset[str] = frozenset()
-    """Of logout, status."""
+    """Sign-in methods: logout, status."""
     auth_methods: tuple[AuthMethod, ...] = ()
 
     @property
     def is_copilot(self) -> bool:
-        """Whether the agent is GitHub Copilot CLI by its own name."""
+        """True if the agent is GitHub Copilot CLI by its own name."""
         return self.name.casefold() == "copilot"
 
 

@@ -141,7 +141,7 @@ def parse_call(raw: Any, *, begins: bool = False) -> ToolCallUpdate:
 
 
 def _option(raw: Json) -> PermissionOption | None:
-    """None for an option whose id cannot be sent back."""
+    """Return an option; None if its id cannot be sent back."""
     option_id = raw.get("optionId")
     if not isinstance(option_id, str):
         return None

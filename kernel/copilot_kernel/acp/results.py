@@ -162,7 +162,7 @@ def with_mode(state: SessionState, mode_id: str) -> SessionState:
 
 
 def lists_modes(state: SessionState) -> bool:
-    """Whether the agent gave a list of its modes; else those that are known are the ones that it mentioned."""
+    """True if the agent gave a list of its modes; else only those are known that it mentioned."""
     return option_of(state.options, "mode") is not None or any(each.name for each in state.modes)
 
 

@@ -15,7 +15,7 @@ from msgspec import Raw
 from ..acp.jsonrpc import AUTH_REQUIRED, CANCELLED, IN_USE, IN_USE_MESSAGE, NOT_FOUND, Id, Line
 from . import wire
 from .questions import Questions
-from .wire import Message
+from .wire import WireMessage
 
 WITHDRAWN = "Request cancelled"
 NOT_OPEN = "This session is not open in this notebook."
@@ -26,12 +26,12 @@ _BEGINNING = ("session/new", "session/fork")
 """The agent chooses the session's id."""
 _ENDING = ("session/close", "session/delete")
 CLOSE_SECONDS = 10.0
-"""For the agent to close a session."""
+"""Time for the agent to close a session, in seconds."""
 MAX_KNOWN = 10_000
 """Sessions that have ended, whose late messages are dropped."""
 
 
-class Kernel(Protocol):
+class BrokerKernel(Protocol):
     """One connected kernel. `grace` is in seconds."""
 
     grace: float
@@ -44,7 +44,7 @@ class Kernel(Protocol):
 
 
 class Host(Protocol):
-    """What the broker needs from the process that it is in."""
+    """The process that the broker runs in."""
 
     def send(self, line: bytes) -> None:
         """Queue a line for the agent; never waits."""
@@ -61,34 +61,34 @@ class Host(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Session:
-    """Without an owner, it is being closed; `waiting` are requests to open it again then, with their ids."""
+    """A session and its kernel; without one, it is being closed, and `waiting` are requests to open it again then."""
 
     id: str
-    owner: Kernel | None
+    owner: BrokerKernel | None
     prompts: int = 0
     running: int = 0
     """Requests in it that the agent has, prompts included."""
     given_up: bool = False
-    waiting: list[tuple[Kernel, Id, bytes]] = field(default_factory=list)
+    waiting: list[tuple[BrokerKernel, Id, bytes]] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)
 class _Request:
     """A request that the agent has, from a kernel or, without one, from the broker."""
 
-    kernel: Kernel | None
+    kernel: BrokerKernel | None
     id: Id
     method: str
     session: _Session | None = None
     opens: bool = False
-    """It made its kernel the owner."""
+    """The request made its kernel the owner of the session."""
 
 
 class Broker:
     """`answer_form` is how permission requests are answered; see `dialects.permission_answer`."""
 
     def __init__(self, host: Host, answer_form: str = "nested") -> None:
-        self.kernels: list[Kernel] = []
+        self.kernels: list[BrokerKernel] = []
         self.retiring = False
         self._host = host
         self._requests: dict[int, _Request] = {}
@@ -98,8 +98,8 @@ class Broker:
         self._questions = Questions(host, answer_form)
         self._beginning = 0
         """Requests whose answers name new sessions, also those of kernels that have left."""
-        self._introduction: Message | None = None
-        self._introducing: list[tuple[Kernel, Id]] = []
+        self._introduction: WireMessage | None = None
+        self._introducing: list[tuple[BrokerKernel, Id]] = []
         self._can_close = False
 
     @property
@@ -114,13 +114,13 @@ class Broker:
 
     # -- kernels ----------------------------------------------------------------------------------------------------
 
-    def join(self, kernel: Kernel) -> None:
+    def join(self, kernel: BrokerKernel) -> None:
         """A kernel has connected."""
         self.kernels.append(kernel)
         self._count()
 
-    def leave(self, kernel: Kernel) -> None:
-        """Its connection has ended: its turns are cancelled, its questions too, and its sessions closed."""
+    def leave(self, kernel: BrokerKernel) -> None:
+        """Remove a kernel whose connection has ended: cancel its turns and questions, close its sessions."""
         if kernel not in self.kernels:
             return
         self.kernels.remove(kernel)
@@ -135,7 +135,7 @@ class Broker:
         if not self.kernels and (self.retiring or was_introducing):
             self.retire()
 
-    def retire(self, kernel: Kernel | None = None) -> None:
+    def retire(self, kernel: BrokerKernel | None = None) -> None:
         """End the agent if nobody but `kernel` uses it; else only disconnect that one, and take no more."""
         self.take_no_more()
         if all(each is kernel for each in self.kernels):
@@ -143,7 +143,7 @@ class Broker:
         elif kernel is not None:
             kernel.disconnect(REPLACED)
 
-    def take(self, kernel: Kernel, line: Line) -> None:
+    def take(self, kernel: BrokerKernel, line: Line) -> None:
         """A line from a kernel."""
         message = wire.read(line)
         if message is None:
@@ -159,7 +159,7 @@ class Broker:
         elif self._owns(kernel, wire.session_id(message.params)):
             self._host.send(wire.whole(line))
 
-    def _take_request(self, kernel: Kernel, message: Message, line: Line) -> None:
+    def _take_request(self, kernel: BrokerKernel, message: WireMessage, line: Line) -> None:
         method, id = message.method, wire.session_id(message.params)
         session = self._sessions.get(id) if id else None
         if method == "initialize":
@@ -177,12 +177,12 @@ class Broker:
             self._beginning += method in _BEGINNING
             self._request(_Request(kernel, wire.id_of(message), method, session, opens), message.params)
 
-    def _owns(self, kernel: Kernel, id: str) -> bool:
-        """What names no session concerns everybody."""
+    def _owns(self, kernel: BrokerKernel, id: str) -> bool:
+        """Return True if the kernel owns the session that a message names, or if it names none."""
         session = self._sessions.get(id)
         return not id or (session is not None and session.owner is kernel)
 
-    def _cancel_request(self, kernel: Kernel, id: Id) -> None:
+    def _cancel_request(self, kernel: BrokerKernel, id: Id) -> None:
         for number, request in self._requests.items():
             if request.kernel is kernel and request.id == id:
                 self._host.send(wire.notification(wire.CANCEL, {"requestId": number}))
@@ -199,7 +199,7 @@ class Broker:
             request.session.prompts += request.method == "session/prompt"
         self._host.send(wire.request(self._number, request.method, params))
 
-    def _introduce(self, kernel: Kernel, message: Message) -> None:
+    def _introduce(self, kernel: BrokerKernel, message: WireMessage) -> None:
         """All kernels of one agent send the same `initialize`; the agent gets the first."""
         if self._introduction is not None:
             kernel.send(wire.answer(message.id, self._introduction))
@@ -210,13 +210,13 @@ class Broker:
 
     # -- sessions ---------------------------------------------------------------------------------------------------
 
-    def _own(self, id: str, kernel: Kernel) -> _Session:
+    def _own(self, id: str, kernel: BrokerKernel) -> _Session:
         session = self._sessions[id] = _Session(id, kernel)
         self._ended.pop(id, None)
         return session
 
     def _abandon(self, session: _Session, grace: float) -> None:
-        """Its owner has left. What else is running than turns takes its time: it ends by itself."""
+        """Cancel what a session of a kernel that has left is doing. Anything but a turn ends by itself."""
         session.owner = None
         if session.prompts:
             self._host.send(wire.notification("session/cancel", {"sessionId": session.id}))
@@ -281,7 +281,7 @@ class Broker:
         else:
             self._deliver(wire.session_id(message.params), message, wire.whole(line))
 
-    def _settle(self, message: Message) -> None:
+    def _settle(self, message: WireMessage) -> None:
         """An answer of the agent's."""
         request = self._requests.pop(_number(message.id), None)
         if request is None:
@@ -309,14 +309,14 @@ class Broker:
         else:
             self._close_when_idle(session)
 
-    def _introduced(self, message: Message) -> None:
+    def _introduced(self, message: WireMessage) -> None:
         waiting, self._introducing = self._introducing, []
         if not message.failed:
             self._introduction, self._can_close = message, wire.can_close(message.result)
         for kernel, id in waiting:
             kernel.send(wire.answer(id, message))
 
-    def _begun(self, request: _Request, message: Message) -> None:
+    def _begun(self, request: _Request, message: WireMessage) -> None:
         """A new session has an id, and so what came for it early an owner."""
         kernel, id = request.kernel, wire.session_id(message.result)
         assert kernel is not None
@@ -327,7 +327,7 @@ class Broker:
         if session is not None and kernel not in self.kernels:
             self._abandon(session, kernel.grace)
 
-    def _deliver(self, id: str, message: Message, line: bytes) -> None:
+    def _deliver(self, id: str, message: WireMessage, line: bytes) -> None:
         """A request or notification of the agent's goes to the session's owner.
 
         Agents speak of a session before they have sent its id. That waits, since each kernel has rules of its own,
@@ -342,19 +342,21 @@ class Broker:
             owner = self._owner(id) if id else self._addressee(message)
             self._questions.pass_on(self._present(owner), message, line)
 
-    def _owner(self, id: str) -> Kernel | None:
+    def _owner(self, id: str) -> BrokerKernel | None:
         session = self._sessions.get(id)
         return session.owner if session else None
 
-    def _addressee(self, message: Message) -> Kernel | None:
-        """Of what names no session: the kernel of the request that it is about, or the only one that it can be."""
+    def _addressee(self, message: WireMessage) -> BrokerKernel | None:
+        """Return the kernel for a message that names no session: that of the request it is about, or the only possible
+        one.
+        """
         if request := self._requests.get(_number(wire.request_id(message.params))):
             return request.kernel
         with_turns = {each.kernel for each in self._requests.values() if each.method == "session/prompt"}
         with_requests = {each.kernel for each in self._requests.values()}
         return _only(with_turns or with_requests or self.kernels)
 
-    def _present(self, kernel: Kernel | None) -> Kernel | None:
+    def _present(self, kernel: BrokerKernel | None) -> BrokerKernel | None:
         return kernel if kernel in self.kernels else None
 
     def _count(self) -> None:
@@ -363,7 +365,7 @@ class Broker:
             kernel.send(line)
 
 
-def _only(kernels: Collection[Kernel | None]) -> Kernel | None:
+def _only(kernels: Collection[BrokerKernel | None]) -> BrokerKernel | None:
     return next(iter(kernels)) if len(kernels) == 1 else None
 
 

@@ -32,9 +32,9 @@ from .sockets import OFF, is_own, listen, locked, socket_path
 from .start import StartSpec, Welcome, dump, load_welcome
 
 IDLE_SECONDS = 60.0
-"""Without kernels, after which a broker ends its agent."""
+"""Time without kernels after which a broker ends its agent, in seconds."""
 WELCOME_SECONDS = 10.0
-"""In which a running broker must answer; one that is stuck is replaced."""
+"""Time in which a running broker must answer, in seconds; one that is stuck is replaced."""
 MAX_WELCOME_BYTES = 4 * 1024 * 1024
 LOG_TAIL = 2_000
 
@@ -177,7 +177,7 @@ def _private(path: str, flags: int) -> int:
 
 
 async def _dial(path: Path, hello: dict[str, float], seconds: float | None = None) -> BrokerTransport | None:
-    """None if no broker answers within `seconds`, by default `WELCOME_SECONDS`, or if it takes no more kernels."""
+    """Connect to the broker; None if none answers within `seconds` (`WELCOME_SECONDS`) or takes more kernels."""
     try:
         stream = await _connected(path)
     except OSError:

@@ -24,14 +24,14 @@ from .lifetime import Lifetime
 from .start import Welcome
 
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
-"""For kernels that read slower than the agent writes. When it is more, those are disconnected that have `ITS_SHARE`."""
+"""Limit of what waits for slow kernels. Beyond it, kernels are disconnected that have `ITS_SHARE` of it."""
 ITS_SHARE = MAX_UNREAD_BYTES // 8
 PIECE_BYTES = 256 * 1024
-"""Of lines that a kernel gets at once."""
+"""Size of the pieces in which a kernel gets its lines."""
 MAX_UNSENT_BYTES = 256 * 1024 * 1024
-"""For an agent that does not read; when it is more, the agent is ended."""
+"""Limit of what waits for an agent that does not read. Beyond it, the agent is ended."""
 END_SECONDS = 1.0
-"""For an agent that has closed its input to end by itself, and for a kernel to read the end of its connection."""
+"""Time for an agent to end after its input was closed, and for a kernel to read the end of its connection."""
 
 NOT_READING = "it does not read what it is sent"
 NOT_INTRODUCED = "it was not introduced"
@@ -168,7 +168,7 @@ class Hub:
         self._why = ""
 
     async def run(self) -> None:
-        """Until the agent ends, or `end` is called."""
+        """Route messages until the agent ends or `end` is called."""
         try:
             with self._scope:
                 async with anyio.create_task_group() as tasks:
@@ -179,7 +179,7 @@ class Hub:
             self.broker.take_no_more()
 
     async def disconnect_all(self) -> None:
-        """When the agent has ended."""
+        """Disconnect every kernel, because the agent has ended."""
         ending, stderr = self._why or self._agent.ending(), "" if self._why else self._agent.last_words()
         crashed = not (self._why or self._agent.is_remote)
         for client in tuple(self.clients):
@@ -223,7 +223,7 @@ class Hub:
         asyncio.get_running_loop().call_later(seconds, work)
 
     def give_up_socket(self) -> None:
-        """Nothing to do where there is none."""
+        """Stop taking connections; a hub without a socket does nothing."""
 
     def end(self, why: str) -> None:
         self._why = self._why or why
@@ -254,7 +254,7 @@ class Hub:
             client.send(wire.notification(wire.STDERR, {"stderr": self._agent.last_words()}))
 
     def leave(self, client: Client) -> None:
-        """Its connection has ended."""
+        """Forget a kernel whose connection has ended."""
         self.clients.discard(client)
         self.was_read.set()
         self.broker.leave(client)

@@ -1,4 +1,4 @@
-"""Which notebooks may share an agent: those for which it would be started in exactly the same way."""
+"""The key of a shared agent: notebooks share one if it would be started in exactly the same way for each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AgentSpec:
 
     @cached_property
     def start(self) -> StartSpec:
-        """For the broker, which also gets its own places, and the sandbox once it is made."""
+        """Return what the broker needs to start the agent; it adds its own places, and the sandbox."""
         return StartSpec(
             self.launch.argv,
             os.path.realpath(self.settings.folder),

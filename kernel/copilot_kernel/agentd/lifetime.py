@@ -1,4 +1,4 @@
-"""How long the broker lives: while it has kernels, and then a while, unless their servers are gone."""
+"""Lifetime of the broker: it ends some time after its last kernel, or when the kernels' servers are gone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Lifetime:
         self._loop.call_later(LOOK_SECONDS, self._look)
 
     def set_kernels(self, count: int) -> None:
-        """So many are connected now."""
+        """Note how many kernels are connected."""
         self._kernels, self._changed = count, self._loop.time()
 
     def _look(self) -> None:

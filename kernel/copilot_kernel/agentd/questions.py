@@ -1,4 +1,4 @@
-"""What the agent asks: each question goes to one kernel and gets one answer. Pure.
+"""Questions of a shared agent: each goes to one kernel and gets one answer. Pure.
 
 What the agent says of sessions that nobody has yet is kept here, too, until it is known whose they are.
 """
@@ -11,15 +11,15 @@ from typing import Protocol
 
 from ..acp.jsonrpc import NOT_FOUND, Id, Line
 from . import wire
-from .wire import Message
+from .wire import WireMessage
 
 LEFT = "The notebook of this session was closed."
 MAX_EARLY_BYTES = 4 * 1024 * 1024
-"""Of lines for sessions that kernels may be about to begin."""
+"""Limit of the lines that are kept for sessions that kernels may be about to open."""
 EARLY_SECONDS = 2.0
-"""For the id of a new session to come after a question in it: some agents may wait for the answer first."""
+"""Time for the id of a new session to arrive after a question in it; some agents wait for the answer first."""
 
-Early = tuple[str, Message, bytes]
+Early = tuple[str, WireMessage, bytes]
 """The session's id, and a line of the agent's."""
 
 
@@ -48,15 +48,15 @@ class _Question:
 
 
 class Questions:
-    """Those that are open, and what came early. `answer_form` is how permission requests are answered."""
+    """Open questions, and lines that came early. `answer_form` is how permission requests are answered."""
 
     def __init__(self, agent: Sender, answer_form: str) -> None:
         self._agent, self._answer_form = agent, answer_form
         self._open: dict[Id, _Question] = {}
         self._early: list[Early] = []
 
-    def pass_on(self, kernel: Receiver | None, message: Message, line: bytes) -> None:
-        """To this kernel; if there is none, a question is refused."""
+    def pass_on(self, kernel: Receiver | None, message: WireMessage, line: bytes) -> None:
+        """Pass a message on to a kernel; without one, refuse a question."""
         if kernel is None:
             self._refuse_question(message)
             return
@@ -65,8 +65,8 @@ class Questions:
             self._open[id] = _Question(kernel, id, message.method)
         kernel.send(line)
 
-    def answer(self, kernel: Receiver, message: Message, line: Line) -> None:
-        """Only the kernel that was asked can answer, and once."""
+    def answer(self, kernel: Receiver, message: WireMessage, line: Line) -> None:
+        """Take an answer, once, from the kernel that was asked."""
         question = self._open.get(wire.id_of(message))
         if question is not None and question.kernel is kernel:
             del self._open[question.id]
@@ -78,7 +78,7 @@ class Questions:
             del self._open[question.id]
             self._refuse(question.id, question.method)
 
-    def withdraw(self, message: Message, line: Line) -> None:
+    def withdraw(self, message: WireMessage, line: Line) -> None:
         """The agent takes a question back; its ids are its own."""
         id = wire.request_id(message.params)
         if question := self._open.get(id):
@@ -88,8 +88,8 @@ class Questions:
 
     # -- early ------------------------------------------------------------------------------------------------------
 
-    def keep(self, id: str, message: Message, line: bytes) -> None:
-        """Until it is known which kernel has begun this session; a question is refused if that takes too long."""
+    def keep(self, id: str, message: WireMessage, line: bytes) -> None:
+        """Keep a line until a kernel has opened its session; refuse a question if that takes too long."""
         if sum(len(each[2]) for each in self._early) + len(line) > MAX_EARLY_BYTES:
             self._refuse_question(message)
             return
@@ -99,7 +99,7 @@ class Questions:
             self._agent.later(EARLY_SECONDS, lambda: self._refuse_early(early))
 
     def early(self, id: str | None) -> list[Early]:
-        """What was kept for the session `id`, or all; it is kept no longer."""
+        """Return and forget the lines kept for the session `id`, or all of them."""
         found = [each for each in self._early if id in (None, each[0])]
         self._early = [each for each in self._early if id not in (None, each[0])]
         return found
@@ -111,7 +111,7 @@ class Questions:
 
     # -- nobody can answer ------------------------------------------------------------------------------------------
 
-    def _refuse_question(self, message: Message) -> None:
+    def _refuse_question(self, message: WireMessage) -> None:
         if message.has_id:
             self._refuse(wire.id_of(message), message.method)
 

@@ -23,7 +23,7 @@ from .sockets import is_own
 from .start import StartSpec
 
 MAX_KERNELS = 64
-"""On one agent; the next one starts another."""
+"""Limit of kernels on one agent; the next one starts another."""
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class Server(Hub):
         self._accepting: asyncio.Task[None] | None = None
 
     async def listen(self, listener: socket.socket) -> None:
-        """Until the agent ends, or `end` is called."""
+        """Take connections until the agent ends or `end` is called."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self.end, "it was asked to end")
         self._accepting = loop.create_task(self._accept(listener))

@@ -26,7 +26,7 @@ OFF = "Or set COPILOT_KERNEL_AGENT_SHARING=off."
 
 
 def socket_path(runtime: Path, digest: str) -> Path:
-    """Where the broker of this key listens; the folder is made if need be. Raises AgentStartFailed."""
+    """Return the path where the broker of a key listens, and make its folder. Raises AgentStartFailed."""
     folder = private_folder(runtime / FOLDER)
     path = folder / f"{digest}.sock"
     if len(os.fsencode(path)) > MAX_PATH_BYTES:
@@ -65,7 +65,7 @@ def listen(path: Path) -> socket.socket:
 
 
 def is_own(peer: socket.socket) -> bool:
-    """Whether this user runs the process at the other end, as the operating system says; False where it cannot say."""
+    """Return True if the operating system says that this user runs the process at the other end."""
     try:
         return _uid(peer) == os.getuid()
     except (OSError, AttributeError, struct.error):

@@ -1,4 +1,4 @@
-"""What a kernel hands to the broker that it starts, and what the broker passes on to every kernel."""
+"""Values that a kernel hands to the broker it starts, and that the broker passes on to every kernel."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SandboxState(Struct, frozen=True):
 
 
 class Welcome(Struct, frozen=True):
-    """Whether the agent is in a sandbox; if not, why, should the settings ask for one."""
+    """Greeting of a broker: is the agent in a sandbox, and if not, why, if settings ask for one."""
 
     sandbox: SandboxState | None = None
     unsandboxed: str = ""
@@ -65,7 +65,7 @@ class StartSpec(Struct, frozen=True):
 
 
 def dump(value: Struct) -> bytes:
-    """As JSON in ASCII, since paths and arguments may hold bytes that are no text."""
+    """Return JSON in ASCII, since paths and arguments may hold bytes that are no text."""
     return json.dumps(msgspec.to_builtins(value)).encode("ascii")
 
 

@@ -18,11 +18,12 @@ HELLO = "_copilot_kernel/hello"
 """A kernel's first line, with `grace`, `patience` and `server`; the broker's answer is `WELCOME`."""
 WELCOME = "_copilot_kernel/welcome"
 CLIENTS = "_copilot_kernel/clients"
-"""To each kernel: `count`, how many there are."""
+"""Notification to each kernel: `count` kernels are connected."""
 RETIRE = "_copilot_kernel/retire"
-"""From a kernel: end the agent if nobody else uses it; else take no more kernels, and disconnect this one."""
+"""Notification from a kernel: end the agent if nobody else uses it, else take no more kernels and disconnect this one.
+"""
 STDERR = "_copilot_kernel/stderr"
-"""To a kernel whose patience is about to end: `stderr` of an agent that is not ready yet."""
+"""Notification to a kernel that is about to give up: the `stderr` of an agent that is not ready yet."""
 EXITED = "_copilot_kernel/exited"
 """The last line to a kernel: `ending`, `stderr`, `crashed`."""
 CANCEL = "$/cancel_request"
@@ -30,7 +31,7 @@ CANCEL = "$/cancel_request"
 _NOTHING = Raw(b"")
 
 
-class Message(Struct):
+class WireMessage(Struct):
     """One line; without an id a notification, without a method an answer."""
 
     id: Id | UnsetType = UNSET
@@ -41,12 +42,12 @@ class Message(Struct):
 
     @property
     def has_id(self) -> bool:
-        """It is a request or an answer."""
+        """True for a request or an answer."""
         return self.id is not UNSET
 
     @property
     def failed(self) -> bool:
-        """It is an error answer."""
+        """True for an error answer."""
         return bool(self.error) and bytes(self.error) != b"null"
 
 
@@ -56,13 +57,13 @@ class _Members(Struct):
     code: int | None = None
 
 
-_read = Decoder(Message).decode
+_read = Decoder(WireMessage).decode
 _read_members = Decoder(_Members).decode
 
 
-def read(line: Line) -> Message | None:
-    """None for what is no message. Agents also send what strict JSON does not allow."""
-    message: Message | None
+def read(line: Line) -> WireMessage | None:
+    """Read a line; None if it is no message. Agents also send what strict JSON does not allow."""
+    message: WireMessage | None
     try:
         message = _read(line)
     except (ValueError, RecursionError):
@@ -70,7 +71,7 @@ def read(line: Line) -> Message | None:
     return message if message and (message.method or message.has_id) else None
 
 
-def _read_leniently(line: Line) -> Message | None:
+def _read_leniently(line: Line) -> WireMessage | None:
     try:
         members = as_dict(load(line))
     except (ValueError, RecursionError):
@@ -79,11 +80,11 @@ def _read_leniently(line: Line) -> Message | None:
     if isinstance(id, bool | list | dict) or not isinstance(method, str):
         return None
     payload = {name: Raw(_dump(members[name])) for name in ("params", "result", "error") if name in members}
-    return Message(id, method, **payload)
+    return WireMessage(id, method, **payload)
 
 
-def id_of(message: Message) -> Id:
-    """Of a message that has one."""
+def id_of(message: WireMessage) -> Id:
+    """Return the id of a message that has one."""
     return None if message.id is UNSET else message.id
 
 
@@ -103,13 +104,13 @@ def error_code(payload: Raw) -> int | None:
 
 
 def can_close(introduction: Raw) -> bool:
-    """Whether the result of `initialize` offers `session/close`."""
+    """Return True if the result of `initialize` offers `session/close`."""
     capabilities = as_dict(members(introduction).get("agentCapabilities"))
     return as_dict(capabilities.get("sessionCapabilities")).get("close") is not None
 
 
 def members(payload: Raw) -> dict[str, Any]:
-    """Those of a payload; none if it is no object."""
+    """Return the members of a payload; none if it is no object."""
     try:
         return as_dict(load(bytes(payload)))
     except (ValueError, RecursionError):
@@ -146,7 +147,7 @@ def request(id: int, method: str, params: Raw) -> bytes:
     return b'{"jsonrpc":"2.0","id":%d,"method":%s,"params":%s}\n' % (id, encode(method), bytes(params) or b"{}")
 
 
-def answer(id: Id | UnsetType, message: Message) -> bytes:
+def answer(id: Id | UnsetType, message: WireMessage) -> bytes:
     """The line of an answer with another id."""
     name, payload = ("error", message.error) if message.failed else ("result", message.result)
     return b'{"jsonrpc":"2.0","id":%s,"%s":%s}\n' % (encode(id), name.encode(), bytes(payload) or b"null")

@@ -50,7 +50,7 @@ def read(path: str, info: AgentInfo, cwd: str) -> Block:
     try:
         status = file.stat()
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {_why(error)}", "Check the path; blanks need quotes.") from error
+        raise UsageError(f"{path} cannot be read: {_why(error)}", "Check the path; quote names with spaces.") from error
     if stat.S_ISDIR(status.st_mode):
         return _link(file, cwd)
     if not stat.S_ISREG(status.st_mode):

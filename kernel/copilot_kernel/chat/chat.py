@@ -16,20 +16,18 @@ import anyio
 from anyio import to_thread
 
 from ..acp.agent_connection import Session
-from ..acp.messages import AgentInfo, Block, Json, NoticeUpdate, PromptResult, SessionInfo, TextBlock
+from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, TextBlock
 from ..acp.results import short_name
 from ..config import SANDBOXED, Settings
 from ..conversation.model import Conversation, ToolCall
 from ..errors import AgentError, CopilotError, UsageError
 from ..notebook.live import LiveNotebook
-from ..permissions.agent_changes import AgentChange, Kind, changes_of, unasking
-from ..permissions.ledger import Ledger
 from ..permissions.rulebook import Rulebook
 from ..rendering.changes import TurnChanges
 from ..rendering.status import STARTING
-from . import slash
 from .activity import ActivityLine
 from .agent import Agent, auth_method, readable
+from .agent_start import SandboxNote, compared
 from .attachments import prepare
 from .diff_locator import DiffLocator
 from .elicitation import Elicitations
@@ -38,24 +36,18 @@ from .net_changes import net_changes
 from .notebook_tools import NotebookTools
 from .operations import ClientServices
 from .permission import Permissions
-from .rules import PolicyEvaluator
-from .sandboxing import SandboxNote, compared
 from .session_options import SessionOptions
-from .session_store import SessionStore
 from .sessions import SessionManager
-from .state import ConversationState, Observer
-from .trust import TrustGate, TrustStore
+from .slash import AgentCommands, as_text, has_slash
+from .state import ConversationState
+from .trust import TrustGate
 from .turn import FAILED, Stop, Turn, View
 from .unasked import UnaskedActionMonitor
-from .undoing import Undo
+from .undo import Undo
 
-COMMANDS_SECONDS = 1.0
-"""For which a prompt that begins with `/` waits, if the agent has not said yet which commands it has."""
 ENDED = "The agent did not stop in time and was ended; the next prompt starts it again."
 SENT = "You told the agent: {}"
-UNSENT = "This was not sent to the agent, because the turn did not end by itself: {}"
-# What is shown of changes, by their kinds.
-STANDING: dict[Kind, str] = {"questions": "does not ask", "turns": "runs without a prompt"}
+UNSENT = "Not sent, because the turn was stopped: {}"
 
 
 @dataclass(eq=False)
@@ -76,6 +68,7 @@ class Chat:
     trust: TrustGate
     services: ClientServices
     tools: NotebookTools
+    commands: AgentCommands
     undo: Undo
     failures: FailureFilter
     monitor: UnaskedActionMonitor
@@ -88,8 +81,6 @@ class Chat:
     attached: tuple[Block, ...] = ()
     sent: tuple[Block, ...] = ()
     _sandbox_note: SandboxNote = field(default_factory=SandboxNote)
-    # The agent's own commands that were sent: kind of change, command, session, and its options until then.
-    _sent: list[tuple[Kind, str, Session, tuple[Json, ...]]] = field(default_factory=list)
     _stop: Stop = field(default_factory=Stop)
     # The one that got the prompt of the turn: an error may leave none.
     _prompted: AgentInfo | None = None
@@ -110,21 +101,6 @@ class Chat:
             self.undo.history.close()
 
     @property
-    def observers(self) -> list[Observer]:
-        """Each is called after each change, with the update that made it, or None."""
-        return self.state.observers
-
-    @property
-    def store(self) -> SessionStore:
-        """The session that the next prompt goes to; a later chat of this process can follow it."""
-        return self.session_manager.store
-
-    @property
-    def policy(self) -> PolicyEvaluator:
-        """What decides about permissions."""
-        return self.permissions.policy
-
-    @property
     def conversation(self) -> Conversation:
         """What was said so far, and how the session is set."""
         return self.state.conversation
@@ -138,29 +114,6 @@ class Chat:
     def info(self) -> AgentInfo | None:
         """What the agent said of itself, if it lives."""
         return self.agent.link.info if self.agent.link else None
-
-    @property
-    def agent_changes(self) -> tuple[AgentChange, ...]:
-        """What commands, options and modes of this agent change that we rely on."""
-        return changes_of(f"{self.settings.agent or 'copilot'} {self.info.name if self.info else ''}")
-
-    @property
-    def unseen(self) -> str:
-        """What the agent cannot do with the notebook; empty if nothing is known of that."""
-        return self.tools.unseen
-
-    @property
-    def standing(self) -> tuple[str, ...]:
-        """What its own commands, options and modes have changed in the open session, whoever set them.
-
-        A command that ends questions counts until the agent reports its options again.
-        """
-        if (session := self.session) is None or (state := self.conversation.state) is None:
-            return ()
-        sent = [each for each in self._sent if each[2] is session and (each[0] == "turns" or each[3] is state.options)]
-        known = [*(each[:2] for each in sent), *(("questions", each) for each in unasking(self.agent_changes, state))]
-        names = ((what, ", ".join(each for of, each in known if of == kind)) for kind, what in STANDING.items())
-        return tuple(f"{what}: {each}" for what, each in names if each)
 
     # -- turns --------------------------------------------------------------------------------------------------------
 
@@ -180,7 +133,7 @@ class Chat:
                     words = "\n\n".join(feedback)
                     feedback.clear()
                     self.state.notify("info", SENT.format(words))
-                    turn = turn.joined(await self._turn((TextBlock(slash.as_text(words)),), view))
+                    turn = turn.joined(await self._turn((TextBlock(as_text(words)),), view))
                 return turn
             finally:
                 if feedback:
@@ -220,38 +173,39 @@ class Chat:
 
     async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
         started = time.monotonic()
-        self._stop, self._prompted = Stop(), None
-        self.failures.progress = ""
-        stop = self._stop
+        self._stop = stop = Stop()
+        self._prompted, self.failures.progress = None, ""
         result, reason, failure = PromptResult("cancelled"), FAILED, None
+        self.state.begin(blocks, view, stop)
+        if self.agent.link is None:
+            self.state.status(STARTING)
         try:
-            self.state.begin(blocks, view, stop)
-            if self.agent.link is None:
-                self.state.status(STARTING)
-            try:
-                result = await self._run(blocks, view, stop, session_id)
-                reason = result.stop_reason
-            finally:
-                for line in await compared(self.agent.sandbox):
-                    self.state.notify("warning", line)
-                self.monitor.end(self.state)
-                with anyio.CancelScope(shield=True):
-                    await self.state.settle()
-                for update in self.failures.release():
-                    self.state.update(update)
-                self.state.end("cancelled" if stop.pressed else reason)
+            result = await self._run(blocks, view, stop, session_id)
+            reason = result.stop_reason
         except CopilotError as error:
             failure = error
         except anyio.get_cancelled_exc_class():
             stop.press(by_user=False)
             raise
         finally:
-            stop.end()
-            await self.permissions.wait_closed()
+            with anyio.CancelScope(shield=True):
+                await self._finish(stop, reason)
         if stop.pressed and failure is None:
             reason = "cancelled"
         turn = self._ended(reason, result, time.monotonic() - started)
         return replace(turn, stopped_by_user=stop.by_user, failure=failure)
+
+    async def _finish(self, stop: Stop, reason: str) -> None:
+        """End the turn: report what is known only now, and withdraw its questions."""
+        for line in await compared(self.agent.sandbox):
+            self.state.notify("warning", line)
+        self.monitor.end(self.state)
+        await self.state.settle()
+        for update in self.failures.release():
+            self.state.update(update)
+        self.state.end("cancelled" if stop.pressed else reason)
+        stop.end()
+        await self.permissions.wait_closed()
 
     async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
         with stop.scope():
@@ -260,11 +214,7 @@ class Chat:
             if session_id:
                 await self.session_manager.resume(session_id)
             session = await self.session_manager.ready()
-            if slash.has_slash(blocks):
-                commands = await self.state.commands_within(COMMANDS_SECONDS)
-                blocks = slash.checked(blocks, [command.name for command in commands])
-                made = await slash.admitted(blocks, self.agent_changes, view)
-                self._sent += [(*each, session, (self.conversation.state or session.state).options) for each in made]
+            blocks = await self.commands.admit(blocks, session, view)
         if stop.pressed:
             return PromptResult("cancelled")
         return PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
@@ -273,14 +223,10 @@ class Chat:
         """The agent's answer; if it does not come in time after a cancel, the agent is ended."""
         result, failure = PromptResult("cancelled"), None
         self.attached = tuple(block for block in self.attached if block not in blocks)
-        await self.undo.history.begun()
-        introduction = (
-            *self._sandbox_note.introduction(self.agent.sandbox, blocks, session.id),
-            *self.tools.introduction(blocks),
-            *self.undo.introduction(blocks, session.id),
-        )
+        await self.undo.begun(session.id)
+        preamble = () if has_slash(blocks) else self._preamble(session.id)
         prepared = prepare(blocks, session.info)
-        self.sent += (*blocks[1:], *introduction)
+        self.sent += (*blocks[1:], *preamble)
         await self.session_manager.use()
         self._prompted = session.info
         activity = ActivityLine(
@@ -296,10 +242,10 @@ class Chat:
                 tasks.start_soon(self.monitor.run, self.state, self.permissions)
                 tasks.start_soon(self.locator.run, self.state.add_found)
                 try:
-                    result = await session.prompt((*prepared, *introduction))
+                    result = await session.prompt((*prepared, *preamble))
                     reason = "cancelled" if stop.pressed else result.stop_reason
                     self.failures.check(reason)
-                    self.undo.told(reason)
+                    self.undo.acknowledge(reason)
                 except AgentError as error:
                     failure = error
                 tasks.cancel_scope.cancel()
@@ -310,6 +256,11 @@ class Chat:
         for update in () if self.conversation.answer else result.messages:  # some agents say everything at the end
             self.state.receive(update)
         return result
+
+    def _preamble(self, session_id: str) -> tuple[Block, ...]:
+        """What the agent has to know with this prompt."""
+        note = self._sandbox_note.preamble(session_id) if self.agent.sandbox else ()
+        return (*note, *self.tools.preamble(), *self.undo.preamble())
 
     async def _cancel(self, session: Session, stop: Stop, prompt: anyio.CancelScope) -> None:
         await stop.wait()
@@ -336,7 +287,7 @@ class Chat:
             usage=result.usage,
             context=now.usage,
             permission_mode=self.book.mode,
-            standing=self.standing,
+            standing=self.commands.standing,
             seconds=seconds,
             agent_version=info.version if info else "",
         )
@@ -382,32 +333,18 @@ class Chat:
     @property
     def settings(self) -> Settings:
         """Those of the beginning, and the rules that were saved since."""
-        return self.policy.settings
+        return self.permissions.policy.settings
 
     @property
     def book(self) -> Rulebook:
         """The permission mode and the rules that are in force, until the conversation is another one."""
-        return self.policy.book
-
-    @property
-    def ledger(self) -> Ledger:
-        """What was decided so far, and by whom."""
-        return self.permissions.approvals.ledger
+        return self.permissions.policy.book
 
     def set_permission_mode(self, mode: str) -> None:
         """Until the conversation is another one. Raises UsageError if it is unknown or needs a sandbox."""
         if mode == SANDBOXED and (why := self.agent.sandbox_problem()):
             raise UsageError(f"The mode {mode} needs a sandbox: {why}.", "See: copilot-kernel doctor")
-        self.policy.book = self.book.in_mode(mode)
-
-    def remove_rule(self, rule: str) -> None:
-        """For this conversation, also one of the settings. Raises UsageError if it is not in force."""
-        self.policy.book = self.book.without(rule)
-
-    @property
-    def trusted(self) -> TrustStore:
-        """What the user trusts, in any folder."""
-        return self.trust.store
+        self.permissions.policy.book = self.book.in_mode(mode)
 
     # -- the agent ----------------------------------------------------------------------------------------------------
 

@@ -7,26 +7,27 @@ import anyio
 from ..acp.handlers import ClientHandlers
 from ..config import Settings, made_state_folder
 from ..notebook.live import LiveNotebook
-from .agent import Agent, Retry, RunningAgent
-from .calls import own_ids
+from .agent import Agent, RunningAgent
+from .agent_start import Connect
 from .chat import Chat
 from .diff_locator import DiffLocator
 from .elicitation import Elicitations
 from .failures import FailureFilter
-from .merged_calls import MergedCalls
 from .notebook_tools import NotebookTools
 from .operations import ClientServices
+from .our_calls import OurCalls
 from .permission import Approvals, Permissions
+from .retry import Retry
 from .rules import PolicyEvaluator
 from .session_options import SessionOptions
 from .session_store import SessionLocks, SessionStore
 from .session_updates import SessionUpdates
 from .sessions import SessionManager
-from .sharing import Connect
+from .slash import AgentCommands
 from .state import ConversationState
 from .trust import TrustGate
 from .unasked import UnaskedActionMonitor
-from .undoing import Undo
+from .undo import Undo
 
 
 def open_chat(
@@ -47,18 +48,18 @@ def open_chat(
     folder, running = made_state_folder(settings), RunningAgent()
     turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
     # What an update of the agent's passes, in this order.
-    merged, failures = MergedCalls(), FailureFilter(running)
+    our_calls, failures = OurCalls(), FailureFilter(running)
     policy, approvals = PolicyEvaluator(settings, running.is_sandboxed, live), Approvals()
     monitor, locator = UnaskedActionMonitor(policy, approvals), DiffLocator(settings.folder)
     undo = Undo(settings, folder, turns)
-    state = ConversationState((own_ids, merged.merge, failures.filter), monitor.watch, locator, undo.history.observe)
+    state = ConversationState((our_calls.filter, failures.filter), monitor.watch, locator, undo.history.observe)
     updates = SessionUpdates(state)
     # What the agent asks for.
     permissions, elicitations = Permissions(state, policy, approvals, running), Elicitations(state)
     services = ClientServices(settings, state, permissions, updates.serves, running)
     store = SessionStore(folder, notebook, settings.agent or "copilot", settings.folder)
     outlived = "://" in settings.agent or settings.agent_sharing != "off"
-    tools = NotebookTools(live, settings, state, permissions, merged, store.note_runs, outlived=outlived)
+    tools = NotebookTools(live, settings, state, permissions, our_calls, store.note_runs, outlived=outlived)
     handlers = ClientHandlers(
         updates.receive,
         tools.gate.ask,
@@ -84,6 +85,7 @@ def open_chat(
         trust=trust,
         services=services,
         tools=tools,
+        commands=AgentCommands(settings.agent, running, updates, state),
         undo=undo,
         failures=failures,
         monitor=monitor,

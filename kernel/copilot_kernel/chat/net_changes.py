@@ -26,7 +26,7 @@ from .diff_locator import MAX_BYTES, MAX_DIFFS
 if TYPE_CHECKING:
     from ..undo.record import ChangedFile
     from .turn import Turn
-    from .undoing import Undo
+    from .undo import Undo
 
 # Until it is said without the places, and without the others.
 SECONDS = 1.0

@@ -28,14 +28,13 @@ from ..conversation import calls
 from ..conversation.model import ToolCall
 from ..mcp_config import OWN_SERVER
 from ..notebook.content import fenced
-from ..notebook.gate import Decision, Proposal
+from ..notebook.gate import GateDecision, Proposal
 from ..notebook.live import NotebookError
 from ..notebook.tools import InvalidArguments, Tool, tools_for
 from ..permissions import inputs
 from ..rendering.own_tools import NOTICE_OF_READS
-from .calls import equal
-from .merged_calls import MergedCalls
 from .operations import is_planning
+from .our_calls import OurCalls, equal
 from .permission import OUR_OPTIONS, Permissions
 from .state import ConversationState
 
@@ -58,12 +57,12 @@ class NotebookGate:
         self,
         state: ConversationState,
         permissions: Permissions,
-        merged: MergedCalls,
+        our_calls: OurCalls,
         is_listed: Callable[[], bool],
         sees: str,
         note_runs: Callable[[int], None],
     ) -> None:
-        self._state, self._permissions, self._merged = state, permissions, merged
+        self._state, self._permissions, self._our_calls = state, permissions, our_calls
         self._is_listed, self._sees = is_listed, sees
         self._numbers, self._runs, self._note_runs = count(1), set[str](), note_runs
         self._has_announced_reads = False
@@ -71,7 +70,7 @@ class NotebookGate:
     def begin_session(self) -> None:
         """The first read of another session is announced again."""
         self._has_announced_reads = False
-        self._merged.clear()
+        self._our_calls.clear()
 
     def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, PermissionOption | None]:
         """Decide about a request of the agent's; one about a call that a tool will ask about is allowed once."""
@@ -86,7 +85,7 @@ class NotebookGate:
         with stop.scope() as scope:
             yield scope
 
-    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> Decision:
+    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> GateDecision:
         """Reads are free unless a rule that denies or asks names them."""
         approvals, turn = self._permissions.approvals, self._state.conversation.turn
         stop = self._state.stop
@@ -94,25 +93,25 @@ class NotebookGate:
         approvals.add_operation(turn, is_shown_by)
         if tool.kind == "read" and not self._is_limited(tool):
             self._announce_reads()
-            return Decision(True)
+            return GateDecision(True)
         if is_planning(self._state, self._permissions):
-            return Decision(False, PLANNING)
+            return GateDecision(False, PLANNING)
         key = f"{inputs.NOTEBOOK_PREFIX}{next(self._numbers)}"
         if proposal.runs and tool.kind == "edit":
             if denied := await self._denied_edit(tool, proposal):
-                return Decision(False, NOT_DONE.format(denied))
+                return GateDecision(False, NOT_DONE.format(denied))
             update = _edit_and_run(key, tool, proposal)
         else:
             update = _described(key, tool, proposal)
-        place = self._merged.begin(self._state.conversation, key, arguments, is_shown_by)
+        place = self._our_calls.begin(self._state.conversation, key, arguments, is_shown_by)
         if not await self._permissions.ask_for_us(update, by_rule=True, place=place) or stop is None or stop.pressed:
-            return Decision(False, NOT_DONE.format(self._decision_text(key)).strip())
+            return GateDecision(False, NOT_DONE.format(self._decision_text(key)).strip())
         self._state.update(ToolCallUpdate(key, status="in_progress"))
         self._runs.update([key] if proposal.runs else ())
         self._note_runs(len(self._runs))
-        return Decision(True, key=key)
+        return GateDecision(True, key=key)
 
-    def finished(self, decision: Decision, *, ok: bool) -> None:
+    def finished(self, decision: GateDecision, *, ok: bool) -> None:
         """Show it in the call that was asked about."""
         self._runs.discard(decision.key)
         self._note_runs(len(self._runs))

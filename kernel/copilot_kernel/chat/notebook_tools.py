@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +26,9 @@ from ..notebook import bridge
 from ..notebook.calls import NotebookCalls
 from ..notebook.live import LiveNotebook
 from ..notebook.server import Endpoint, NotebookServer
-from .merged_calls import MergedCalls
 from .notebook_gate import NotebookGate
+from .our_calls import OurCalls
 from .permission import Permissions
-from .slash import has_slash
 from .state import ConversationState
 
 UNSEEN = "This agent can't work with notebook cells (it accepts no MCP server that runs here)."
@@ -73,7 +72,7 @@ class NotebookTools:
         settings: Settings,
         state: ConversationState,
         permissions: Permissions,
-        merged: MergedCalls,
+        our_calls: OurCalls,
         note_runs: Callable[[int], None],
         *,
         outlived: bool,
@@ -82,7 +81,7 @@ class NotebookTools:
         self._settings, self._state, self._outlived = settings, state, outlived
         self._server = NotebookServer()
         sees = "variables and cells" if notebook is not None and notebook.has_variables else "cells"
-        self.gate = NotebookGate(state, permissions, merged, self._is_listed, sees, note_runs)
+        self.gate = NotebookGate(state, permissions, our_calls, self._is_listed, sees, note_runs)
         # That of the open session, with its id, and that of a session that is being opened.
         self._current: tuple[str, _Offer] | None = None
         self._pending: _Offer | None = None
@@ -133,11 +132,9 @@ class NotebookTools:
         self._current, self._pending = (session_id, self._pending), None
         self.gate.begin_session()
 
-    def introduction(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
-        """What goes with the first prompt of a session, unless that is a command of the agent's."""
+    def preamble(self) -> tuple[Block, ...]:
+        """What goes with the first prompt of a session."""
         if self._notebook is None or self._current is None or self._current[0] == self._introduced:
-            return ()
-        if has_slash(blocks):
             return ()
         self._introduced = self._current[0]
         return (TextBlock(introduction(has_variables=self._notebook.has_variables) + self._kernel_before),)

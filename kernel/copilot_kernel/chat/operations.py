@@ -24,7 +24,7 @@ from ..host import CommandSpec, ExitStatus, Files, ProjectPath, Terminals, prepa
 from ..permissions import inputs
 from ..permissions.policy import PLAN
 from .agent import RunningAgent
-from .calls import OUR_PREFIX
+from .our_calls import OUR_PREFIX
 from .permission import Permissions
 from .state import ConversationState
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import anyio
 from msgspec import structs
 
-from ..acp.messages import PermissionOption, PermissionRequest, ToolCallUpdate, Update
+from ..acp.messages import PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate, Update
 from ..conversation import calls, reduce
 from ..conversation.model import ToolCall
 from ..errors import UsageError
@@ -27,7 +27,7 @@ from ..permissions.policy import Decision
 from ..permissions.question import PermissionAnswer, Question
 from ..permissions.rulebook import HERE
 from .agent import RunningAgent
-from .calls import is_only_described, request_of_agent
+from .our_calls import request_of_agent
 from .rules import VERBS, PolicyEvaluator
 from .state import ConversationState
 from .turn import Stop
@@ -117,6 +117,12 @@ class _Request:
         self.is_revised, self.by_rule = True, False
 
 
+def _is_only_described(request: ToolCallUpdate) -> bool:
+    """Return True if the request has words, perhaps a kind, and nothing by which a rule could judge it."""
+    is_prose = all(isinstance(part, TextBlock) for part in request.content or ())
+    return not request.id and is_prose and request.raw_input is None and not request.locations
+
+
 def _is_same(one: ToolCall, other: ToolCall, folder: str) -> bool:
     """JSON may be nested deeper than it can be compared: then it counts as changed."""
     try:
@@ -147,7 +153,7 @@ class Approvals:
         # The entry ids of those that the user allowed.
         self.clicked: set[int] = set()
         # The calls that the user allowed for always, by an option of the agent's.
-        self.standing: tuple[ToolCall, ...] = ()
+        self.always_allowed: tuple[ToolCall, ...] = ()
         # Allowed requests that name no call. Each is used up by one call of its turn that was not asked about.
         self._unnamed: list[ToolCall] = []
         # What we did for the agent: in which turn, and whether a call shows just that.
@@ -162,7 +168,7 @@ class Approvals:
         if answer.allows and not call.call_id:
             self._unnamed.append(call)
         if answer.by == "you" and answer.option is not None and answer.option.kind == "allow_always":
-            self.standing += (call,)
+            self.always_allowed += (call,)
         self.ledger = self.ledger.answered(call, answer)
 
     def add_operation(self, turn: int, is_shown_by: Callable[[ToolCall], bool]) -> None:
@@ -219,7 +225,7 @@ class Permissions:
         whether a tool of ours will ask about the call, which gets it also as it was shown before.
         """
         request = request_of_agent(request)
-        by_rule = not is_only_described(request.tool_call)
+        by_rule = not _is_only_described(request.tool_call)
         begun = self._begin(request.tool_call, request.options, by_rule=by_rule, inside=True)
         begun.is_left_to_tool = asks_itself is not None and asks_itself(begun.call, begun.earlier)
         return self._decide(begun)
@@ -243,7 +249,7 @@ class Permissions:
 
     def reset(self) -> None:
         """Another conversation begins: end what was allowed for this one."""
-        self.approvals.standing, before = (), self.policy.book
+        self.approvals.always_allowed, before = (), self.policy.book
         self.policy.reset()
         if self.policy.book != before:
             self._state.notify("info", RESET)

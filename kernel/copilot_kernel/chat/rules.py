@@ -75,6 +75,10 @@ class PolicyEvaluator:
         """Go back to the mode and the rules of the settings."""
         self.book = Rulebook.of(self.settings)
 
+    def remove_rule(self, rule: str) -> None:
+        """Remove a rule for this conversation, also one of the settings. Raises UsageError if it is not in force."""
+        self.book = self.book.without(rule)
+
     def denied_tools(self) -> tuple[str, ...]:
         """The deny rules as patterns for an agent that can enforce them itself."""
         return deny_patterns(self.book.texts("deny"), self.settings.folder, os.path.expanduser("~"))
@@ -192,7 +196,7 @@ def save_rule(kind: Kind, rule: str, file: Path | None = None) -> Path:
         with _folder_locked(file.parent):
             _add(kind, rule, file)
     except UnicodeEncodeError as error:
-        message = f"The rule cannot be saved in {file}: it or the file has half a character (a lone surrogate)."
+        message = f"Cannot save the rule in {file}: one of them contains an invalid character (a lone surrogate)."
         raise UsageError(message, "Remove that character.") from error
     except OSError as error:
         message = f"{file} cannot be written: {error.strerror or error}."

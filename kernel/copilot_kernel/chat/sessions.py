@@ -30,10 +30,11 @@ from ..errors import (
 )
 from ..notebook.live import LiveNotebook, NotebookState
 from ..rendering.plain import visible_line
-from .agent import Agent, Retry
+from .agent import Agent
 from .notebook_tools import KERNEL_ENDED, NotebookTools
+from .retry import Retry
 from .session_store import SavedSession, SessionLocks, SessionStore
-from .session_updates import Early, SessionUpdates
+from .session_updates import SessionUpdates
 from .state import ConversationState
 from .trust import TrustGate
 
@@ -327,7 +328,7 @@ class SessionManager:
                 return await link.new(cwd, servers)
             return await (link.load if how == "load" else link.resume)(session_id, cwd, servers)
         except BaseException as error:
-            self._end_opening()
+            self._updates.end()
             if isinstance(error, AgentRefused | AgentStartFailed) and not isinstance(error, AuthRequired):
                 # Agents start MCP servers with the session, and do not always say that one of them is the trouble.
                 error.hint = " ".join(filter(None, (error.hint, self._agent.offered.blame)))
@@ -335,13 +336,9 @@ class SessionManager:
                 await self._agent.end()
             raise
 
-    def _end_opening(self) -> Early:
-        """Return what came early."""
-        return self._updates.end()
-
     def _adopt(self, session: Session, saved: SavedSession, *, draws: bool = True) -> None:
         """Make it the current one, and take in what came early, in its order; without `draws`, not what was said."""
-        early = self._end_opening()
+        early = self._updates.end()
         self._tools.adopt(session.id, code_ended_kernel=saved.runs)
         if self._last and self._last.id != session.id:
             self._on_new_conversation()

@@ -8,13 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ..acp.messages import Block, PermissionOption, TextBlock
+from ..acp.agent_connection import Session
+from ..acp.messages import Block, Json, PermissionOption, TextBlock
 from ..conversation.model import ToolCall
 from ..errors import UsageError
-from ..permissions.agent_changes import AgentChange, Kind
+from ..permissions.agent_changes import AgentChange, Kind, changes_of, unasking
 from ..permissions.question import Question
 from ..rendering.plain import visible_line
+from .agent import RunningAgent
+from .session_updates import SessionUpdates
+from .state import ConversationState
 from .turn import View
+
+COMMANDS_SECONDS = 1.0
+"""For which a prompt that begins with `/` waits, if the agent has not said yet which commands it has."""
+# What is shown of changes, by their kinds.
+STANDING: dict[Kind, str] = {"questions": "does not ask", "turns": "runs without a prompt"}
 
 AS_TEXT = "What follows is text, not a command:\n"
 ANSWERS = PermissionOption("send", "Send it", "allow_once"), PermissionOption("refuse", "Don't send", "reject_once")
@@ -37,28 +46,61 @@ def is_one_of(line: str, names: Iterable[str]) -> bool:
     return any(rest != line and (not rest or rest[0].isspace()) for rest in rests)
 
 
-def checked(blocks: Sequence[Block], names: Iterable[str]) -> Sequence[Block]:
-    """The prompt; as text, if it begins with `/` and is none of the agent's commands, which have these `names`."""
-    match blocks:
-        case [TextBlock(text), *rest] if has_slash(blocks) and not is_one_of(text.strip(), names):
-            return (TextBlock(as_text(text)), *rest)
-    return blocks
+class AgentCommands:
+    """The agent's own commands in prompts, and what those, its options and its modes change that we rely on.
 
-
-async def admitted(blocks: Sequence[Block], rows: Iterable[AgentChange], view: View) -> list[tuple[Kind, str]]:
-    """The command in the prompt with the kind of each change of `rows` that it makes, if the user lets it.
-
-    Raises UsageError.
+    `agent` is the agent's command line.
     """
-    line = blocks[0].text.strip() if isinstance(blocks[0], TextBlock) else ""
-    named = [row for row in rows if row.command and is_one_of(line, [row.command])]
-    made = [row for row in named if row.applies(" ".join(line.removeprefix(f"/{row.command}").split()))]
-    command = visible_line(" ".join(line.split()))
-    for row in made:
-        if row.kind == "place":
-            raise UsageError(f"{command} was not sent: it would change where the agent works.", f"{row.says}.")
-        call = ToolCall(id=-1_000_001, turn=0, call_id="", title=command, kind="other")  # none of the agent's
-        question = Question(-call.id, call, ANSWERS, f"{row.says}.", head=f"Send {command}?", widens=True)
-        if row.kind != "turns" and not (answer := await view.ask(question)).allows:
-            raise UsageError(f"{command} was not sent: {answer.words(ANSWERS)}.")
-    return [(row.kind, f"{command[:60]}…" if command[60:] else command) for row in made]
+
+    def __init__(self, agent: str, running: RunningAgent, updates: SessionUpdates, state: ConversationState) -> None:
+        self._agent, self._running, self._updates, self._state = agent or "copilot", running, updates, state
+        # Those that were sent: kind of change, command, session, and its options until then.
+        self._sent: list[tuple[Kind, str, Session, tuple[Json, ...]]] = []
+
+    @property
+    def changes(self) -> tuple[AgentChange, ...]:
+        """What commands, options and modes of this agent change."""
+        return changes_of(f"{self._agent} {self._running.info.name if self._running.info else ''}")
+
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """What is changed in the open session, whoever did it, as lines for the user.
+
+        A command that ends questions counts until the agent reports its options again.
+        """
+        if (session := self._updates.current) is None or (state := self._state.conversation.state) is None:
+            return ()
+        sent = [each for each in self._sent if each[2] is session and (each[0] == "turns" or each[3] is state.options)]
+        known = [*(each[:2] for each in sent), *(("questions", each) for each in unasking(self.changes, state))]
+        names = ((what, ", ".join(each for of, each in known if of == kind)) for kind, what in STANDING.items())
+        return tuple(f"{what}: {each}" for what, each in names if each)
+
+    async def admit(self, blocks: Sequence[Block], session: Session, view: View) -> Sequence[Block]:
+        """Return the prompt as it may be sent: a `/` that begins none of the agent's commands is marked as text.
+
+        Raises UsageError if the user does not let a command change what we rely on.
+        """
+        if not has_slash(blocks) or not isinstance(blocks[0], TextBlock):
+            return blocks
+        line = blocks[0].text.strip()
+        names = [command.name for command in await self._state.commands_within(COMMANDS_SECONDS)]
+        if not is_one_of(line, names):
+            return (TextBlock(as_text(blocks[0].text)), *blocks[1:])
+        command = visible_line(" ".join(line.split()))
+        rows = [row for row in self.changes if row.command and is_one_of(line, [row.command])]
+        made = [row for row in rows if row.applies(" ".join(line.removeprefix(f"/{row.command}").split()))]
+        for row in made:
+            await _confirm(command, row, view)
+        options = (self._state.conversation.state or session.state).options
+        self._sent += [(row.kind, f"{command[:60]}…" if command[60:] else command, session, options) for row in made]
+        return blocks
+
+
+async def _confirm(command: str, row: AgentChange, view: View) -> None:
+    """Ask about the change that a command makes. Raises UsageError if it is not to be sent."""
+    if row.kind == "place":
+        raise UsageError(f"{command} was not sent: it would change where the agent works.", f"{row.says}.")
+    call = ToolCall(id=-1_000_001, turn=0, call_id="", title=command, kind="other")  # none of the agent's
+    question = Question(-call.id, call, ANSWERS, f"{row.says}.", head=f"Send {command}?", widens=True)
+    if row.kind != "turns" and not (answer := await view.ask(question)).allows:
+        raise UsageError(f"{command} was not sent: {answer.words(ANSWERS)}.")

@@ -59,7 +59,7 @@ class Turn:
     # Tokens used in the turn and in the context, if the agent reports them.
     usage: dict[str, Any] | None = None
     context: UsageUpdate | None = None
-    # See `Chat.standing`.
+    # See `AgentCommands.standing`.
     standing: Sequence[str] = ()
     # Our own mode at the end of the turn.
     permission_mode: str = "default"

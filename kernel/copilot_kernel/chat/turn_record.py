@@ -54,7 +54,7 @@ def footer_of(
     )
 
 
-def endings(
+def footer_bundles(
     turn: Turn,
     changes: TurnChanges,
     *,

@@ -17,7 +17,7 @@ from ..permissions.ledger import ONCE, LedgerOutcome, subject_of, unasked_action
 from ..permissions.policy import judge
 from ..permissions.request import PolicyRequest, is_another
 from ..rendering.plain import visible_line
-from .calls import OUR_PREFIX
+from .our_calls import OUR_PREFIX
 from .permission import Approvals, Permissions
 from .rules import PolicyEvaluator
 from .state import ConversationState
@@ -85,7 +85,7 @@ class UnaskedActionMonitor:
         History that is sent late has calls that are completed when they first appear.
         """
         turn = state.running
-        is_late = state.is_resumed and is_new and call.standing.reported == "completed"
+        is_late = state.is_resumed and is_new and call.outcome.reported == "completed"
         if is_late or (turn is not None and turn.is_replay):
             self._replayed.add(call.id)
         return call.id not in self._replayed and not call.call_id.startswith(OUR_PREFIX)
@@ -139,7 +139,7 @@ class UnaskedActionMonitor:
         if words is None:
             return None
         decision = judge(request, ONCE)
-        if cover := why_covered(request, decision, approvals.standing):
+        if cover := why_covered(request, decision, approvals.always_allowed):
             return "covered", Unasked(cover, covered=True)
         if decision.outcome != "reject" and (unnamed := approvals.take_unnamed(call)):
             return "covered", Unasked(UNNAMED.format(visible_line(unnamed.best_title)), covered=True)
@@ -147,7 +147,7 @@ class UnaskedActionMonitor:
 
     def _accusation(self, request: PolicyRequest) -> str | None:
         call = request.call
-        if call.standing.questions:
+        if call.outcome.questions:
             return EARLY
         if self._changed_after_approval(call):
             return CHANGED.format(visible_line(subject_of(self._approvals.allowed[call.id])))
@@ -156,7 +156,7 @@ class UnaskedActionMonitor:
     def _changed_after_approval(self, call: ToolCall) -> bool:
         """Whether the agent now describes something else than what was allowed."""
         allowed = self._approvals.allowed.get(call.id)
-        if allowed is None or call.standing.asked != "allowed" or _is_described_as(call, allowed):
+        if allowed is None or call.outcome.asked != "allowed" or _is_described_as(call, allowed):
             return False
         return is_another(call, allowed, self._policy.settings.folder)
 

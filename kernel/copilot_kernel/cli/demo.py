@@ -81,7 +81,7 @@ def open_lab(folder: Path, port: int, *, browser: bool) -> int:
 
 
 def _end(*_: object) -> None:
-    """Without a terminal, Jupyter would let Ctrl-C interrupt it anywhere, also while it ends."""
+    """End Jupyter; without a terminal, it would let Ctrl-C interrupt it anywhere, also while it ends."""
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -29,7 +29,7 @@ from .kernelspec import Installed, installed
 from .sessions import with_chat
 
 PROBE_SECONDS = 5.0
-"""How long another program may take to answer."""
+"""Time that another program may take to answer."""
 MANAGER = "@jupyter-widgets/jupyterlab-manager"
 VS_CODE = "prompts, questions, ■ and %undo work; the agent sees cells as they were saved last, and cannot change them"
 MARKS = {"ok": "✓", "broken": "✗", "unknown": "–"}
@@ -112,7 +112,7 @@ def _check_kernelspec(spec: Installed) -> Check:
 
 
 def check_internals() -> Check:
-    """Which ipykernel this is, and whether it has what we override in it."""
+    """Check the version of ipykernel, and that it has what we override in it."""
     ipykernel = f"ipykernel {version('ipykernel')}"
     if changed := changed_internals():
         text = f"{ipykernel} has changed {', '.join(changed)}: questions are asked as text, not with buttons"
@@ -121,7 +121,7 @@ def check_internals() -> Check:
 
 
 def check_widgets() -> Check:
-    """Whether the JupyterLab of this environment can show buttons."""
+    """Check that the JupyterLab of this environment can show buttons."""
     try:
         lab = version("jupyterlab")
     except PackageNotFoundError:
@@ -139,7 +139,7 @@ def check_widgets() -> Check:
 
 
 def check_agent(settings: Settings) -> Check:
-    """Whether the agent of the settings can be found. Only Copilot is asked for its version."""
+    """Check that the agent of the settings can be found. Only Copilot is asked for its version."""
     try:
         launch = located(settings)
     except CopilotError as error:
@@ -174,7 +174,7 @@ def check_sandbox(settings: Settings) -> Check:
 
 
 def check_sharing(settings: Settings) -> Check:
-    """Whether notebooks share an agent, and if so, whether there can be a socket for it."""
+    """Check that there can be a socket, if notebooks share an agent."""
     from jupyter_core.paths import jupyter_runtime_dir
 
     if settings.agent_sharing == "off":
@@ -201,7 +201,7 @@ def check_settings(settings: Settings) -> list[Check]:
 
 
 def output(command: list[str]) -> str | None:
-    """What a program prints, or None if it fails or is too slow."""
+    """Return the output of a program, or None if it fails or is too slow."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):

@@ -14,7 +14,7 @@ WORDING = Wording("try again")
 
 
 def error_text(error: CopilotError) -> str:
-    """What happened, and below it what to do next."""
+    """Return the error, and below it what to do next."""
     return prose("\n".join(filter(None, [f"copilot-kernel: {error}", next_steps(error)])))
 
 

@@ -26,7 +26,7 @@ from .sessions import IndexedSession, find_session, load_settings, session_index
 
 EMPTY = "This session is empty; no notebook was written."
 REPLAY_SECONDS = 300.0
-"""How long an agent may take to replay a conversation."""
+"""Time that an agent may take to replay a conversation."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,7 +58,7 @@ def _find(settings: Settings, arguments: argparse.Namespace) -> IndexedSession:
 
 
 def _logged(session: IndexedSession, stats: ReadStats) -> tuple[Past, str]:
-    """What Copilot's event log has; a session without a log was replayed, or the export has failed."""
+    """Return the conversation of Copilot's event log; without a log, it was replayed, or the export has failed."""
     assert session.log is not None
     past = Past(session.id, "Copilot", "log", session.cwd, session.title, turns(session.log.path, stats))
     return past, f"from {session.log.path}"
@@ -68,7 +68,7 @@ def _logged(session: IndexedSession, stats: ReadStats) -> tuple[Past, str]:
 
 
 def _replay(settings: Settings, session: IndexedSession) -> Past | None:
-    """None if only the log has it. Raises CopilotError if there is no log either."""
+    """Replay a conversation; None if only the log has it. Raises CopilotError if there is no log either."""
     if session.cwd and Path(session.cwd).is_dir():
         settings = replace(settings, cwd=session.cwd)
 

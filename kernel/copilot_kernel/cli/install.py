@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _notes(agent: str, *, for_gateway: bool) -> list[str]:
-    """What is missing here, but may be there when the kernel starts. Raises UsageError for an invalid `agent`."""
+    """Say what is missing here, but may be there when the kernel starts. Raises UsageError for an invalid `agent`."""
     notes = []
     if agent:
         try:

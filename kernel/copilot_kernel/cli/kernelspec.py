@@ -16,11 +16,11 @@ from ..errors import UsageError
 
 MODULE = "copilot_kernel"
 DATA = {"kernelspec": "share/jupyter/kernels/copilot", "notebooks": "share/copilot_kernel/notebooks"}
-"""Where the installer puts the folders that are data."""
+"""Places where the installer puts data folders."""
 
 KERNEL_CLASS = "copilot_kernel.jupyter.kernel.CopilotKernel"
 LAUNCHER = "/usr/local/bin/kernel-launchers/python/scripts/launch_ipykernel.py"
-"""Where the images and the documentation of Enterprise Gateway have it."""
+"""Place of the launcher in the images and the documentation of Enterprise Gateway."""
 PROCESS_PROXY = "enterprise_gateway.services.processproxies.distributed.DistributedProcessProxy"
 
 
@@ -74,7 +74,7 @@ def remote_spec(display_name: str = "", agent: str = "") -> dict[str, Any]:
 
 
 def is_ours(spec: Mapping[str, Any]) -> bool:
-    """Whether a kernel.json starts this kernel."""
+    """Return True if a kernel.json starts this kernel."""
     return MODULE in spec.get("argv", [])
 
 

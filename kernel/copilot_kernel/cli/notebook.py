@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from ..acp.results import short_name
 from ..chat import Turn
-from ..chat.turn_record import endings, metadata_of
+from ..chat.turn_record import footer_bundles, metadata_of
 from ..config import LANGUAGE
 from ..conversation.model import Message, ToolCall
 from ..errors import CopilotError, UsageError
@@ -109,7 +109,7 @@ def _outputs(turn: PastTurn, past: Past) -> Iterator[Json]:
         mode=short_name(turn.state.mode or ""),
     )
     changes = changes_of(calls, past.cwd)
-    for number, ending in enumerate(endings(ended, changes, timed=False)):
+    for number, ending in enumerate(footer_bundles(ended, changes, timed=False)):
         yield _display(ending, {} if number else metadata_of(ended, changes, is_batch=False))
 
 

@@ -225,7 +225,7 @@ def names(options: Iterable[str]) -> str:
 
 
 def _has_value(option: str, word: str) -> bool:
-    """Whether `word` is the value of `option`. An action may follow a flag (`--debug`), which has no dot."""
+    """Return True if `word` is the value of `option`. An action may follow a flag (`--debug`), which has no dot."""
     is_value = not word.startswith("-") or _NUMBER.fullmatch(word) is not None
     return "=" not in option and is_value and ("." in option or word not in ACTIONS)
 

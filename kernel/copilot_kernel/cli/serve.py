@@ -82,7 +82,7 @@ def _start(port: int | None, options: Sequence[str]) -> int:
 
 
 def _stop(port: int | None) -> int:
-    """Only standalone servers: Jupyter's are not ours to stop."""
+    """Stop standalone servers only: Jupyter's are not ours to stop."""
     found = _standalone(port)
     for server in found:
         from jupyter_server.serverapp import shutdown_server
@@ -125,7 +125,9 @@ def _require_free(port: int | None) -> None:
 
 
 def _launch(port: int | None, options: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-    """In a session of its own; its output, without its token, goes to a file that only the user can read."""
+    """Launch a server in a session of its own; its output, without its token, goes to a file that only the user can
+    read.
+    """
     command = [sys.executable, "-P", "-c", MAIN, *_command_line(port, options), "--StandaloneServer.tell_token=False"]
     with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
         os.fchmod(file.fileno(), 0o600)

@@ -19,7 +19,7 @@ from anyio.lowlevel import checkpoint
 from .. import config
 from ..acp.messages import SessionInfo
 from ..chat import Chat, open_chat
-from ..chat.agent import Retry
+from ..chat.retry import Retry
 from ..config import Settings
 from ..errors import AgentStartFailed, CopilotError, UsageError
 from ..rendering.plain import clean, one_line, visible_line
@@ -122,7 +122,7 @@ def _from_disk(log: StoredSession) -> IndexedSession:
 
 
 def _is_in(session: IndexedSession, folder: str) -> bool:
-    """Whether it worked in this folder; an agent that was asked for those of a folder need not name it."""
+    """Return True if a session worked in this folder; an agent asked for those of a folder need not name it."""
     if not session.cwd:
         return AGENT in session.sources
     return os.path.realpath(session.cwd) == os.path.realpath(folder)

@@ -19,7 +19,7 @@ from ..rendering.plain import clean
 from .error_text import CANCELLED, FAILED
 
 CELL_SECONDS = 60
-"""How long one cell may take."""
+"""Time that one cell may take."""
 HEADLESS = {"COPILOT_KERNEL_ALLOW": '["Read", "Edit", "Bash", "mcp__notebook__run_python"]'}
 """There is no user to ask, and what the demo agent touches is a copy."""
 MAY_FAIL = "raises-exception"
@@ -40,7 +40,7 @@ def execute(folder: Path, environ: Mapping[str, str]) -> int:
 
 
 def can_encrypt() -> bool:
-    """Whether messages to kernels can be encrypted here; ipykernel warns of kernels whose messages are not."""
+    """Return True if messages to kernels can be encrypted here; ipykernel warns of those that are not."""
     return bool(zmq.has("curve")) and AsyncKernelManager.class_traits().get("transport_encryption") is not None
 
 
@@ -62,7 +62,7 @@ async def _run(file: Path, environ: Mapping[str, str]) -> list[str]:
 
 
 def _client(notebook: Any, folder: Path) -> NotebookClient:
-    """Its kernels are this one and the Python kernel of this very environment."""
+    """Make a client whose kernels are this one and the Python kernel of this environment."""
 
     def show(cell: Any, cell_index: int, **_: Any) -> None:
         _print_all([*_above(notebook.cells[:cell_index]), read_cell(cell)])

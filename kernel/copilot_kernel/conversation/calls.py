@@ -1,4 +1,4 @@
-"""How an update, a question, an answer and the end of the turn change a tool call.
+"""Changes of a tool call by an update, a question, an answer and the end of the turn.
 
 A status never goes backwards, and three things outrank what the agent reports: an open question, a "no", and a
 cancel. A call that was closed only because the turn ended still takes the agent's late `completed` or `failed`: that
@@ -16,10 +16,10 @@ from typing import Any, Literal, cast
 from msgspec.structs import replace
 
 from ..acp.messages import Diff, Json, ToolCallUpdate
-from .model import FINAL, Standing, Status, ToolCall
+from .model import FINAL, CallOutcome, Status, ToolCall
 
 MAX_TERMINAL_CHARS = 200_000
-"""Of a terminal's output, the newest ones are kept."""
+"""Limit of a terminal's output; the newest characters are kept."""
 
 _ORDER = {"pending": 0, "in_progress": 1}
 _LAST = len(_ORDER)
@@ -38,51 +38,51 @@ def merged(call: ToolCall, update: ToolCallUpdate) -> ToolCall:
     given = {name: value for name in _PLAIN if (value := getattr(update, name)) is not None}
     if update.meta is not None:
         given["meta"] = _merged_meta(call.meta, update.meta)
-    standing = call.standing
-    if update.status and _ORDER.get(update.status, _LAST) > _ORDER.get(standing.reported, _LAST):
-        standing = replace(standing, reported=update.status)
-    after = _standing(replace(call, **given), standing)
+    outcome = call.outcome
+    if update.status and _ORDER.get(update.status, _LAST) > _ORDER.get(outcome.reported, _LAST):
+        outcome = replace(outcome, reported=update.status)
+    after = _with_outcome(replace(call, **given), outcome)
     after = replace(after, fuller_title=fuller(call.best_title, after))
     return call if _equal(call, after) else after
 
 
 def with_question(call: ToolCall) -> ToolCall:
     """`call` with one more open question; an earlier answer no longer counts, and neither does `unasked`."""
-    standing = replace(call.standing, questions=call.standing.questions + 1, asked="open", verdict="")
-    return _standing(replace(call, unasked=None), standing)
+    outcome = replace(call.outcome, questions=call.outcome.questions + 1, asked="open", verdict="")
+    return _with_outcome(replace(call, unasked=None), outcome)
 
 
 def with_answer(call: ToolCall, allowed: bool | None, words: str) -> ToolCall:
     """`call` with one question answered; None is cancelled. A final status stays."""
-    verdict = call.standing.verdict if call.status in FINAL else _VERDICTS[allowed]
-    standing = replace(
-        call.standing,
-        questions=max(0, call.standing.questions - 1),
+    verdict = call.outcome.verdict if call.status in FINAL else _VERDICTS[allowed]
+    outcome = replace(
+        call.outcome,
+        questions=max(0, call.outcome.questions - 1),
         asked="allowed" if allowed else "refused",
         verdict=verdict,
     )
     decision = call.decision if words in call.decision else "; ".join(filter(None, (call.decision, words)))
-    return _standing(replace(call, decision=decision), standing)
+    return _with_outcome(replace(call, decision=decision), outcome)
 
 
 def at_turn_end(call: ToolCall, stop_reason: str) -> ToolCall:
     """`call` at the end of a turn: many agents send no final status after a rejection or cancellation."""
     if call.status in FINAL:
         return call
-    if not call.call_id and call.standing.asked == "allowed" and stop_reason != "cancelled":
-        return _standing(call, replace(call.standing, reported="completed"))  # only a question, and it was answered
-    verdict = "cancelled" if stop_reason == "cancelled" or call.standing.questions else "closed"
-    return _standing(call, replace(call.standing, questions=0, verdict=cast(Any, verdict)))
+    if not call.call_id and call.outcome.asked == "allowed" and stop_reason != "cancelled":
+        return _with_outcome(call, replace(call.outcome, reported="completed"))  # only a question, and it was answered
+    verdict = "cancelled" if stop_reason == "cancelled" or call.outcome.questions else "closed"
+    return _with_outcome(call, replace(call.outcome, questions=0, verdict=cast(Any, verdict)))
 
 
 def is_of_sub_agent(call: ToolCall) -> bool:
-    """Whether GitHub Copilot marks it as an action of an agent that it started for a task."""
+    """Return True if GitHub Copilot marks the call as an action of an agent that it started for a task."""
     theirs = call.meta.get("github.com/copilot")
     return isinstance(theirs, dict) and bool(theirs.get("agentId"))
 
 
 def runs_task(call: ToolCall) -> bool:
-    """Whether a sub-agent works for an unfinished call while the agent that started it waits, and says nothing itself.
+    """Return True if a sub-agent works for an unfinished call while the agent that started it waits in silence.
 
     That of GitHub Copilot is `task`, of Claude `Task`.
     """
@@ -92,41 +92,41 @@ def runs_task(call: ToolCall) -> bool:
 
 def completed_anyway(before: ToolCall, after: ToolCall) -> bool:
     """The agent has just reported as completed what was refused."""
-    refused = after.standing.verdict in ("rejected", "cancelled")
-    return refused and after.standing.reported == "completed" != before.standing.reported
+    refused = after.outcome.verdict in ("rejected", "cancelled")
+    return refused and after.outcome.reported == "completed" != before.outcome.reported
 
 
 def went_on(call: ToolCall) -> Literal["no", "perhaps", "unasked", "refused"]:
-    """Whether it ran without a question, or although it was refused.
+    """Return True if a call ran without a question, or although it was refused.
 
     `perhaps`: in progress, since some agents report that just before they ask. A failed call may be one that the agent
     itself did not permit: `no`.
     """
-    standing = call.standing
-    completed = standing.reported == "completed"
-    if standing.questions and completed and not call.decision:
+    outcome = call.outcome
+    completed = outcome.reported == "completed"
+    if outcome.questions and completed and not call.decision:
         return "unasked"
-    if standing.questions or standing.asked == "allowed":
+    if outcome.questions or outcome.asked == "allowed":
         return "no"
-    if standing.asked:
+    if outcome.asked:
         return "refused" if completed else "no"
     if completed:
         return "unasked"
-    return "perhaps" if standing.reported == "in_progress" else "no"
+    return "perhaps" if outcome.reported == "in_progress" else "no"
 
 
-def _standing(call: ToolCall, standing: Standing) -> ToolCall:
-    return replace(call, standing=standing, status=_status(standing))
+def _with_outcome(call: ToolCall, outcome: CallOutcome) -> ToolCall:
+    return replace(call, outcome=outcome, status=_status(outcome))
 
 
-def _status(standing: Standing) -> Status:
-    if standing.verdict in ("rejected", "cancelled") and not standing.questions:
-        return standing.verdict
-    if standing.reported not in FINAL and standing.questions:
+def _status(outcome: CallOutcome) -> Status:
+    if outcome.verdict in ("rejected", "cancelled") and not outcome.questions:
+        return outcome.verdict
+    if outcome.reported not in FINAL and outcome.questions:
         return "waiting"
-    if standing.reported not in FINAL and standing.verdict == "closed":
+    if outcome.reported not in FINAL and outcome.verdict == "closed":
         return "cancelled"
-    return cast(Status, standing.reported)
+    return cast(Status, outcome.reported)
 
 
 def _equal(one: ToolCall, other: ToolCall) -> bool:
@@ -175,7 +175,7 @@ def _names(title: str, subjects: list[str]) -> bool:
 
 
 def _is_named(title: str, subject: str) -> bool:
-    """Not as a part of a longer word."""
+    """Return True if the name occurs as a whole word."""
     at = title.find(subject)
     while at >= 0:
         end = at + len(subject)

@@ -1,4 +1,4 @@
-"""Where in its file a diff belongs, for display: agents send only the part that changes, without line numbers."""
+"""Place of a diff in its file, for display: agents send only the part that changes, without line numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_CONTEXT_CHARS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """What stands in the file before and after the texts of a diff, in whole lines; `before` begins at `line`."""
+    """Whole lines of the file before and after the texts of a diff; `before` begins at `line`."""
 
     line: int
     before: str

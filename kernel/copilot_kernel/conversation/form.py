@@ -29,7 +29,7 @@ _TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?:[Zz
 
 
 class InputError(ValueError):
-    """What is wrong with an input, in words for the user."""
+    """Mistake in an input, in words for the user."""
 
 
 def fill(fields: tuple[FormField, ...], entered: Mapping[str, Entered]) -> tuple[dict[str, Value], dict[str, str]]:
@@ -57,7 +57,7 @@ def check(field: FormField, entered: Entered) -> Value | None:
 
 
 def looks_secret(field: FormField) -> bool:
-    """By its name it asks for a secret, which must not go through a form: agent and notebook would keep it."""
+    """Return True if an input asks, by its name, for a secret, which must not go through a form."""
     return any(_SECRET.search(words) for words in (field.name, field.title, field.description))
 
 

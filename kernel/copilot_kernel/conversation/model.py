@@ -57,8 +57,8 @@ class Attachment(Struct, frozen=True):
     block: Block
 
 
-class Standing(Struct, frozen=True):
-    """What a tool call's status is computed from.
+class CallOutcome(Struct, frozen=True):
+    """Facts that determine the status of a tool call.
 
     `reported` is the agent's own status, `questions` counts the open permission requests, `asked` is the state of the
     newest one. `verdict` overrides the report: it was rejected or cancelled, or the turn ended without a final status.
@@ -104,7 +104,7 @@ class ToolCall(Struct, frozen=True):
     meta: dict[str, Any] = field(default_factory=dict)
     decision: str = ""
     unasked: Unasked | None = None
-    standing: Standing = Standing()
+    outcome: CallOutcome = CallOutcome()
     fuller_title: str = ""
     excerpts: Mapping[Diff, Excerpt | None] = field(default_factory=dict)
     deletes: tuple[str, bool | None] | None = None
@@ -149,7 +149,7 @@ _NAMES: dict[type[Entry], Callable[[Any], str | int]] = {
     Plan: attrgetter("turn"),
     Notice: attrgetter("about"),
 }
-"""What later updates know an entry by; an empty name finds nothing."""
+"""Name by which later updates find an entry of each type; an empty name finds nothing."""
 
 
 class _Store:
@@ -226,7 +226,7 @@ class Entries(Sequence[Entry]):
         return Entries(self[first:], first)
 
     def changed(self, before: Entries) -> list[Entry]:
-        """Those that `before` did not have, or had as other objects, in order."""
+        """Return the entries that `before` did not have, or had as other objects, in order."""
         if before._next is self and self._put is not None:  # nearly always
             return [self._put]
         found, value = dict[int, Entry](), before
@@ -245,7 +245,7 @@ class Entries(Sequence[Entry]):
         return self[-1] if self._length else None
 
     def of_turn(self, turn: int) -> tuple[Entry, ...]:
-        """Those of turn `turn`."""
+        """Return the entries of turn `turn`."""
         store = self._own_store()
         first = store.turns.get(turn, self._length) - store.first
         return tuple(entry for entry in store.entries[first:] if entry.turn == turn)

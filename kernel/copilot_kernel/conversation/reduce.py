@@ -46,7 +46,7 @@ FRESH = re.compile(r"[^\Wa-z\d_]|[#*>`|\[]")
 KEPT_TURNS = 50
 """And fewer than as many again before them: no view draws earlier ones any more."""
 MAX_SUMMARY_CHARS = 20_000
-"""Of a compaction's summary, the first ones are kept."""
+"""Limit of a compaction's summary; the first characters are kept."""
 MAX_KIND_CHARS = 60
 _COMPACTION = {
     "in_progress": "Compacting the context …",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 MAX_PARTS = 1024
-"""That are not joined yet."""
+"""Limit of the parts that are not joined yet."""
 
 
 class GrowingText:
@@ -21,7 +21,7 @@ class GrowingText:
         self._shared = _Parts(text)
         self._length = len(text)
         self.last = text
-        """What was appended last."""
+        """The part that was appended last."""
 
     def append(self, text: str) -> GrowingText:
         """A new value with `text` at its end."""
@@ -32,7 +32,7 @@ class GrowingText:
         return grown
 
     def parts(self, start: int = 0) -> Iterator[str]:
-        """What comes after the first `start` characters."""
+        """Return the parts after the first `start` characters."""
         at, texts = self._shared.after(min(start, self._length))
         for text in texts:
             if part := text[max(start - at, 0) : self._length - at]:

@@ -21,7 +21,7 @@ from ..rendering.attachment import context_name
 from ..rendering.plain import visible_line, visible_text
 from ..rendering.report import Report, render_lines
 from .chat_runner import CLOSE_LIMIT
-from .command_context import CommandContext, Completions, Situation
+from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, Menu, doing, show_done
 from .permission_commands import BYPASSING
 
@@ -92,13 +92,13 @@ async def mcp(context: CommandContext, output: CommandOutput, rest: str) -> None
     output.show(Report("MCP servers", ("Name", "Server", "For this agent"), rows))
 
 
-def logins(now: Situation, typed: str) -> Completions:
+def logins(now: CommandState, typed: str) -> Completions:
     """Completions after `%login`."""
     methods = now.info.auth_methods if now.info else ()
     return 0, [Choice(method.id, method.id, method.name, method.description) for method in methods]
 
 
-def _facts(now: Situation) -> Iterator[tuple[str, str]]:
+def _facts(now: CommandState) -> Iterator[tuple[str, str]]:
     """In a batch run, without what differs from run to run."""
     settings, state, book = now.settings, now.state, now.in_force
     yield "Agent", _agent_name(now)
@@ -122,17 +122,17 @@ def _facts(now: Situation) -> Iterator[tuple[str, str]]:
     yield "With the next prompt", ", ".join(map(name_of, now.attached[:MAX_NAMED]))
 
 
-def _agent_name(now: Situation) -> str:
+def _agent_name(now: CommandState) -> str:
     if now.info is None:
         return "not running; the next prompt starts it"
     return " ".join(filter(None, (now.info.title or now.info.name or "nameless", now.info.version)))
 
 
-def _command(now: Situation) -> str:
+def _command(now: CommandState) -> str:
     return now.settings.agent or "GitHub Copilot CLI, if it is found"
 
 
-def _context(now: Situation) -> str:
+def _context(now: CommandState) -> str:
     usage = now.conversation.usage
     if usage is None:
         return ""
@@ -244,7 +244,7 @@ async def options(context: CommandContext, output: CommandOutput, rest: str) -> 
         await _choose(context, output, "options", settings, _options_report(settings), put)
 
 
-def option_values(now: Situation, typed: str) -> Completions:
+def option_values(now: CommandState, typed: str) -> Completions:
     """Completions after `%options`."""
     found, (id, blank, _) = choices.options(now.state), typed.partition(" ")
     if not blank:
@@ -257,7 +257,7 @@ async def _confirm(
 ) -> None:
     """Ask about what ends the agent's questions, and what is not known to be harmless; a click is the user's own."""
     chat, category = context.chat_runner.chat, setting.category or setting.id
-    rows = [row for row in (chat.agent_changes if chat else ()) if row.option in (setting.id, category)]
+    rows = [row for row in (chat.commands.changes if chat else ()) if row.option in (setting.id, category)]
     ends = dict.fromkeys(row.says for row in rows if row.applies(choice.word))
     if typed and (ends or not (rows or category in HARMLESS)):
         sets = f"This cell sets the agent's option {setting.id} to {choice.word}"

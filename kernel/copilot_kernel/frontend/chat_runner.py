@@ -95,9 +95,10 @@ class ChatRunner:
 
         Cancelled, it breaks off the work, and waits a moment for its end.
         """
-        life = await self._open()
-        assert self.chat is not None
-        doing = asyncio.create_task(work(self.chat))
+        chat = await self.opened()
+        assert self._life is not None
+        life = self._life
+        doing = asyncio.create_task(work(chat))
         self._doing.add(doing)
         doing.add_done_callback(self._doing.discard)
         try:
@@ -110,6 +111,12 @@ class ChatRunner:
             raise
         finally:
             await _broken_off(doing)
+
+    async def opened(self) -> Chat:
+        """Return the chat, which is opened if need be, for what needs no waiting; see `do` for the rest."""
+        await self._open()
+        assert self.chat is not None
+        return self.chat
 
     async def idle(self) -> None:
         """Wait until nothing is being done with the chat."""

@@ -28,7 +28,7 @@ Completions: TypeAlias = "tuple[int, Sequence[Choice]]"
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class CommandState:
     """What is known of the chat at one moment.
 
     `conversation` is empty while no session is open, `info` None while the agent does not run; `sessions` are those
@@ -104,13 +104,13 @@ class CommandContext:
         """The connection to the agent, if it lives: another object after a restart."""
         return self.chat_runner.chat.agent.link if self.chat_runner.chat else None
 
-    def situation(self, live: bool = True) -> Situation:
+    def situation(self, live: bool = True) -> CommandState:
         """What is known now, without asking the agent."""
         chat = self.chat_runner.chat
         if chat is None:
-            return Situation(self.settings, Conversation(), live=live)
+            return CommandState(self.settings, Conversation(), live=live)
         conversation = chat.conversation if chat.session else Conversation()
-        return Situation(
+        return CommandState(
             chat.settings,
             conversation,
             chat.info,
@@ -118,18 +118,22 @@ class CommandContext:
             self.sessions,
             live,
             chat.book,
-            chat.ledger.kept,
+            chat.permissions.approvals.ledger.kept,
             chat.sent,
             chat.agent.sandbox_state,
             chat.agent.sharing_state,
-            chat.standing,
-            tuple(chat.trusted.all()),
-            chat.unseen,
+            chat.commands.standing,
+            tuple(chat.trust.store.all()),
+            chat.tools.unseen,
         )
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
         """Do something with the chat, which is opened if need be. Raises CopilotError."""
         return await self.chat_runner.do(work)
+
+    async def chat(self) -> Chat:
+        """The chat, which is opened if need be, for what needs no waiting."""
+        return await self.chat_runner.opened()
 
     async def ready(self) -> SessionState | None:
         """The open session; the agent is started if need be. Raises CopilotError."""

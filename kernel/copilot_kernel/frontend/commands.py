@@ -17,7 +17,7 @@ from ..chat.slash import is_one_of
 from ..errors import CopilotError, UsageError
 from ..rendering.report import Report
 from . import agent_commands, permission_commands, session_commands, undo_commands
-from .command_context import CommandContext, Completions, Situation
+from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput
 
 BEFORE_A_PROMPT = "attach"
@@ -52,7 +52,7 @@ class Command:
     rest: str = ""
 
 
-def _words(words: Callable[[Situation], Sequence[Choice]]) -> Callable[[Situation, str], Completions]:
+def _words(words: Callable[[CommandState], Sequence[Choice]]) -> Callable[[CommandState, str], Completions]:
     """Completions of one word after a command's name."""
     return lambda now, typed: (0, words(now))
 
@@ -70,7 +70,7 @@ class CommandSpec:
     summary: str
     arguments: str = ""
     details: str = ""
-    complete: Callable[[Situation, str], Completions] = lambda now, typed: (0, ())
+    complete: Callable[[CommandState, str], Completions] = lambda now, typed: (0, ())
 
     @property
     def usage(self) -> str:
@@ -96,7 +96,7 @@ async def run(context: CommandContext, output: CommandOutput, command: Command) 
         raise
 
 
-def complete(name: str, typed: str, now: Situation) -> Completions:
+def complete(name: str, typed: str, now: CommandState) -> Completions:
     """What may be typed next, if `typed` stands between the name of a command and the cursor."""
     return TABLE[name].complete(now, typed) if name in TABLE else (0, ())
 

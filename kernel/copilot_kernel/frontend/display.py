@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
-from ..chat.turn_record import endings, metadata_of
+from ..chat.turn_record import footer_bundles, metadata_of
 from ..conversation.model import Attachment, Entry, Message, Notice, ToolCall
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
@@ -226,7 +226,7 @@ class Display:
         live, undone = self._cell.live, tuple(self._undone)
         record = metadata_of(turn, changes, is_batch=not live, undone=undone)
         failure = [render_failure(turn.failure)] if turn.failure is not None else []
-        shown = endings(turn, changes, timed=live, cells=self._cells, undone=undone)
+        shown = footer_bundles(turn, changes, timed=live, cells=self._cells, undone=undone)
         yield from ((each, {} if number else record) for number, each in enumerate((*failure, *shown)))
 
     @property

@@ -22,7 +22,7 @@ from .pickers import Pickers
 from .saved_notebook import saved_id
 
 if TYPE_CHECKING:
-    from ..acp.messages import Block
+    from ..acp.messages import Block, Update
     from ..chat import Chat, SessionStore, Turn
     from ..config import Settings
     from .commands import Command, Prompt
@@ -87,7 +87,7 @@ class KernelSession(ChatRunner):
     @property
     def left(self) -> SessionStore | None:
         """What a later session of this process may go on with."""
-        return self.chat.store if self.chat else self._before
+        return self.chat.session_manager.store if self.chat else self._before
 
     async def run(self, cell: Cell, code: str, values: Mapping[str, str] | None = None) -> Turn | None:
         """Do what a cell asks for; the turn of its prompt, if it has one. Shows a CopilotError, and raises it.
@@ -304,11 +304,18 @@ class KernelSession(ChatRunner):
 
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
         chat = open_chat(settings, key, place=place, live=self._notebook)
-        chat.observers.append(lambda _: self._page.report(chat.standing))
+        chat.state.observers.append(partial(self._report_standing, chat))
         before, self._before = self._before, None
         if before is not None:
-            chat.store.follow(before)
+            chat.session_manager.store.follow(before)
         return chat
+
+    def _report_standing(self, chat: Chat, update: Update | None) -> None:
+        """Tell the page what may have changed; text and tool calls do not change it."""
+        from ..acp.messages import Chunk, ToolCallUpdate
+
+        if not isinstance(update, Chunk | ToolCallUpdate):
+            self._page.report(chat.commands.standing)
 
     def load(self) -> Settings:
         """Read the settings."""

@@ -8,20 +8,18 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
 from ..config import notebook, notebook_at_start
 from ..notebook.live import (
-    CellError,
     CellType,
+    LiveNotebook,
     NoPage,
     NotebookCell,
     NotebookError,
     NotebookState,
     OpenDocuments,
     Output,
-    RunResult,
-    VariableSummary,
 )
 from ..undo.cells import CellLog
 from .cell import Cell
@@ -37,13 +35,11 @@ FULL_CHARS = 1_000_000
 RESTART_SECONDS = 3.0
 """Within which the page restarts the kernel."""
 NO_RESTART = "No open page shows this notebook, so the kernel cannot be restarted from here. Ask the user to do it."
-NO_PYTHON = "This notebook has no Python variables, and its code cells are prompts to the agent: none can be run."
 
 
-class PageNotebook:
+class PageNotebook(LiveNotebook):
     """The `LiveNotebook` of a kernel without variables. `kernel` is ipykernel's; None where no page can be reached."""
 
-    has_variables = False
     _blocked: Blocked | None = None
 
     def __init__(self, kernel: Any = None) -> None:
@@ -209,32 +205,6 @@ class PageNotebook:
         if self._page is None:
             raise NoPage("This front end does not let the agent change the notebook.")
         return await self._page.call(op, **args)
-
-    # -- what only a Python notebook has ------------------------------------------------------------------------------
-
-    async def list_variables(self, filter: str) -> Sequence[VariableSummary]:
-        """There are none."""
-        _no_python()
-
-    async def inspect_variable(self, name: str, path: str, rows: int) -> str:
-        """There are none."""
-        _no_python()
-
-    async def last_error(self) -> CellError | None:
-        """There is none."""
-        return None
-
-    async def run_cell(self, id: str, expected: str) -> RunResult:
-        """A prompt would wait for this turn."""
-        _no_python()
-
-    async def run_python(self, code: str) -> RunResult:
-        """There is no Python."""
-        _no_python()
-
-
-def _no_python() -> NoReturn:
-    raise NotebookError(NO_PYTHON)
 
 
 def _cell(cell: Any) -> NotebookCell:

@@ -48,7 +48,7 @@ class PageTurn:
         self._post("turn", state="idle", agent=self._agent(), seconds=seconds, cells=list(touched))
 
     def report(self, standing: Sequence[str]) -> None:
-        """See `Chat.standing`. The page shows it until it is told something else, also between turns."""
+        """See `AgentCommands.standing`. The page shows it until it is told something else, also between turns."""
         if self._standing != standing:
             self._standing = standing
             self._post("standing", words=" · ".join(standing))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from anyio import to_thread
 
-from ..chat import Chat
 from ..chat.choices import Choice
-from ..chat.trust import Remembered
 from ..config import PERMISSION_MODES
 from ..errors import UsageError
 from ..permissions.rulebook import HERE, Kind, check
 from ..rendering.report import Report
 from ..setting_values import is_wider
-from .command_context import CommandContext, Completions, Situation
+from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, show_done
 
 SAVE = "--save"
@@ -64,13 +60,14 @@ async def permissions(context: CommandContext, output: CommandOutput, rest: str)
         case "remove":
             await _remove(context, output, operand.strip())
         case "revoke":
-            revoked = await context.do(partial(_revoked, id=operand.strip()))
+            store = (await context.chat()).trust.store
+            revoked = await to_thread.run_sync(store.revoke, operand.strip())
             show_done(output, f"No longer trusted in {revoked.folder}: {revoked.name}")
         case _:
             raise UsageError(f'Unknown argument "{action}".')
 
 
-def complete(now: Situation, typed: str) -> Completions:
+def complete(now: CommandState, typed: str) -> Completions:
     """Completions after `%permissions`."""
     action, blank, operand = typed.partition(" ")
     if not blank:
@@ -88,7 +85,7 @@ def complete(now: Situation, typed: str) -> Completions:
     return 0, ()
 
 
-def overview(now: Situation) -> tuple[Report, ...]:
+def overview(now: CommandState) -> tuple[Report, ...]:
     """The mode, the rules, and what was decided, if anything was."""
     trusted = (_trust_report(now),) if now.trusted and now.live else ()
     return (_mode_report(now), _rules_report(now), *trusted, *([_decisions_report(now)] if now.decisions else ()))
@@ -105,10 +102,7 @@ async def _mode(context: CommandContext, output: CommandOutput, name: str) -> No
         if mode in PERMISSION_MODES and is_wider("permission_mode", before, mode):
             await output.confirm(f"This cell changes the permission mode from {before} to {mode}", f"Use {mode}")
 
-        async def work(chat: Chat) -> None:
-            chat.set_permission_mode(mode)
-
-        await context.do(work)
+        (await context.chat()).set_permission_mode(mode)
     output.show(_mode_report(context.situation(output.live)))
 
 
@@ -120,7 +114,10 @@ async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed
         check(rule)
         await output.confirm(f"This cell allows {rule} without asking", "Allow it")
     warning = check(rule) if kind == "allow" else ""
-    show_done(output, await context.do(lambda chat: chat.policy.add_rule(kind, rule, to_settings=typed.endswith(SAVE))))
+    show_done(
+        output,
+        await context.do(lambda chat: chat.permissions.policy.add_rule(kind, rule, to_settings=typed.endswith(SAVE))),
+    )
     if warning:
         output.show(Report(note=f"{rule}: {warning}", warns=True))
 
@@ -132,10 +129,7 @@ async def _remove(context: CommandContext, output: CommandOutput, rule: str) -> 
         await output.confirm(f"This cell removes the rule {rule}", "Remove it")
     origins = {each.origin for each in stated}
 
-    async def work(chat: Chat) -> None:
-        chat.remove_rule(rule)
-
-    await context.do(work)
+    (await context.chat()).permissions.policy.remove_rule(rule)
     places = ", ".join(sorted(origins - {HERE}))
     elsewhere = f". It is still in: {places}" if places else ""
     show_done(output, f"No longer in force in this conversation: {rule}{elsewhere}")
@@ -146,7 +140,7 @@ def _require(rule: str, action: str) -> None:
         raise UsageError(f"%permissions {action} needs a rule.", f"For example: %permissions {action} Bash(git status)")
 
 
-def _mode_report(now: Situation) -> Report:
+def _mode_report(now: CommandState) -> Report:
     book = now.in_force
     name, _, meaning = MODES.get(book.mode, "").partition(": ")
     origin = () if book.mode_origin == "default" else (("Set by", book.mode_origin),)
@@ -161,7 +155,7 @@ def _mode_report(now: Situation) -> Report:
     return Report("Permissions", rows=rows, note=note)
 
 
-def _rules_report(now: Situation) -> Report:
+def _rules_report(now: CommandState) -> Report:
     book = now.in_force
     rows = tuple((each.kind, each.text, each.origin) for each in book.stated)
     if not rows:
@@ -170,17 +164,13 @@ def _rules_report(now: Situation) -> Report:
     return Report("Rules", ("", "Rule", "From"), rows, doubts or _CHANGE, warns=bool(doubts))
 
 
-def _trust_report(now: Situation) -> Report:
+def _trust_report(now: CommandState) -> Report:
     """What would run in this folder, and what the environment may widen."""
     rows = tuple((each.id, each.name, each.folder, each.answer) for each in now.trusted)
     return Report("Trusted", ("Id", "What", "Folder", "How"), rows, "%permissions revoke ID takes it back.")
 
 
-async def _revoked(chat: Chat, id: str) -> Remembered:
-    return await to_thread.run_sync(chat.trusted.revoke, id)
-
-
-def _decisions_report(now: Situation) -> Report:
+def _decisions_report(now: CommandState) -> Report:
     rows = tuple((str(each.number), each.what, each.outcome, each.by, each.rule, each.reason) for each in now.decisions)
     missing = now.decisions[0].number - 1
     note = f"The first {missing} are no longer kept." if missing else ""

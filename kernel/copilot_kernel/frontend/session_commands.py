@@ -12,7 +12,7 @@ from ..chat.choices import Choice
 from ..errors import UsageError
 from ..rendering.plain import visible_line, visible_text
 from ..rendering.report import Report
-from .command_context import CommandContext, Completions, Situation
+from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, Menu, doing, show_done
 
 MIN_ID_CHARS = 8
@@ -55,13 +55,13 @@ async def delete(context: CommandContext, output: CommandOutput, rest: str) -> N
     show_done(output, f"Deleted: {_name(session)}")
 
 
-def session_ids(now: Situation, typed: str) -> Completions:
+def session_ids(now: CommandState, typed: str) -> Completions:
     """Completions of an id."""
     shorts = short_ids(now.sessions)
     return 0, [Choice(each.id, shorts[each.id], each.title, each.updated_at) for each in now.sessions]
 
 
-def resumable(now: Situation, typed: str) -> Completions:
+def resumable(now: CommandState, typed: str) -> Completions:
     """Completions after `%resume`."""
     return 0, [Choice(LAST, LAST, about="the one used last"), *session_ids(now, typed)[1]]
 
@@ -105,7 +105,7 @@ def short_ids(sessions: Iterable[SessionInfo]) -> dict[str, str]:
     return {id: id[:length] for id in ids}
 
 
-def listed(now: Situation) -> Report:
+def listed(now: CommandState) -> Report:
     """The sessions; ids and times not in a batch run."""
     shorts, here = short_ids(now.sessions), now.state.id if now.state else ""
     if not now.sessions:
@@ -147,7 +147,7 @@ async def _choose(context: CommandContext, output: CommandOutput, command: str, 
         output.show(listed(now))
 
 
-def _field(now: Situation) -> PickerField:
+def _field(now: CommandState) -> PickerField:
     here, shown = now.state.id if now.state else "", now.sessions[:MAX_ROWS]
     shorts = short_ids(now.sessions)
     moment = datetime.now(UTC)

@@ -15,13 +15,12 @@ from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.report import Report
 from ..undo.cells import CellChange, CellPlan, plan_cells, restore_cells
 from ..undo.listing import UNCERTAIN, ListedChange, is_deleted, is_new, listed, named
-from .command_context import CommandContext, Completions, Situation
+from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, Menu, show_done
 
 if TYPE_CHECKING:
-    from ..chat import Chat
-    from ..undo.history import Plan
-    from ..undo.record import ChangedFile, TurnFiles
+    from ..undo.history import UndoPlan
+    from ..undo.record import ChangedFile
 
 Choices = tuple[Sequence["ChangedFile"], Sequence[CellChange]]
 
@@ -38,7 +37,7 @@ UNASKED = "Nothing was restored, because nobody can be asked here. To restore wi
 
 async def changes(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%changes`."""
-    turns = await context.do(_turns)
+    turns = (await context.chat()).undo.turns
     rows = [(str(each.turn), _name(each), each.what or each.kind, each.by) for each in listed(turns)]
     note = "%undo TURN restores files to their state before that turn." if rows else NOTHING
     output.show(Report("Changes", ("Turn", "What", "Change", "By"), rows, note))
@@ -64,20 +63,12 @@ def _name(change: ListedChange) -> str:
     return "a cell" if change.kind == "cell" else change.path
 
 
-def turn_numbers(now: Situation, typed: str) -> Completions:
+def turn_numbers(now: CommandState, typed: str) -> Completions:
     """Completions after `%undo`."""
     return 0, [Choice(RESTORE, RESTORE, about="without asking")]
 
 
-async def _turns(chat: Chat) -> tuple[TurnFiles, ...]:
-    return chat.undo.turns
-
-
-async def _number(chat: Chat, key: str) -> int:
-    return chat.undo.number(key)
-
-
-async def _plan(context: CommandContext, number: int) -> tuple[Plan, CellPlan]:
+async def _plan(context: CommandContext, number: int) -> tuple[UndoPlan, CellPlan]:
     shown = await context.notebook.open_documents() if context.notebook is not None else OpenDocuments()
     plan = await context.do(lambda chat: chat.undo.plan(number, shown))
     return plan, await plan_cells(context.notebook, plan.turn.cells)
@@ -91,12 +82,12 @@ async def _read(context: CommandContext, rest: str) -> tuple[int, bool]:
     if len(words) > 1:
         raise UsageError(f'Unknown argument "{rest}".')
     if words:
-        return await context.do(lambda chat: _number(chat, words[0])), at_once
-    turns = await context.do(_turns)
+        return (await context.chat()).undo.number(words[0]), at_once
+    turns = (await context.chat()).undo.turns
     return (turns[-1].number if turns else 0), at_once
 
 
-async def _choose(context: CommandContext, output: CommandOutput, plan: Plan, cells: CellPlan) -> None:
+async def _choose(context: CommandContext, output: CommandOutput, plan: UndoPlan, cells: CellPlan) -> None:
     number = plan.turn.number
     choices = list(_choices(plan, cells))
 
@@ -111,7 +102,7 @@ async def _choose(context: CommandContext, output: CommandOutput, plan: Plan, ce
     await output.choose(Menu(f"undo {number}", (field,), static, lambda: context.chat_runner.chat), apply)
 
 
-def _choices(plan: Plan, cells: CellPlan) -> Iterator[tuple[str, Choices]]:
+def _choices(plan: UndoPlan, cells: CellPlan) -> Iterator[tuple[str, Choices]]:
     """What one click restores, in words and as files and cells. What may not be the agent's is a choice of its own."""
     names = [*(file.path for file in plan.certain), *(name for name, _ in cells.possible)]
     if names:
@@ -132,7 +123,7 @@ async def _restore(context: CommandContext, number: int, wanted: Choices) -> str
     if wanted[1] and context.notebook is not None:
         possible = tuple(each for each in cells.possible if each[1] in wanted[1])
         restored, others = await restore_cells(context.notebook, plan.turn.cells, cells._replace(possible=possible))
-        await context.do(lambda chat: _tell(chat, number, restored))
+        (await context.chat()).undo.undone(number, restored)
         all_cells = [] if others or cells.skipped else restored
         done, skipped = [*done, *restored], [*skipped, *others, *cells.skipped]
     await _show(context, number, outcome.done, all_cells)
@@ -143,20 +134,14 @@ async def _restore(context: CommandContext, number: int, wanted: Choices) -> str
 
 async def _show(context: CommandContext, number: int, files: Sequence[str], cells: Sequence[str]) -> None:
     """In the cells of the turn and of later ones, which changed files that are as they were before it."""
-
-    async def keys(chat: Chat) -> list[str]:
-        return [chat.undo.key(turn.number) for turn in chat.undo.turns if turn.number >= number]
-
-    for later, key in enumerate(await context.do(keys)):
+    undo = (await context.chat()).undo
+    keys = [undo.key(turn.number) for turn in undo.turns if turn.number >= number]
+    for later, key in enumerate(keys):
         if key in context.undone:
             context.undone[key](files, () if later else cells)
 
 
-async def _tell(chat: Chat, number: int, names: Sequence[str]) -> None:
-    chat.undo.undone(number, names)
-
-
-def _report(context: CommandContext, plan: Plan, cells: CellPlan, note: str = "") -> Report:
+def _report(context: CommandContext, plan: UndoPlan, cells: CellPlan, note: str = "") -> Report:
     rows = [(file.path, _outcome(file), _by(file)) for file in plan.certain]
     rows += [(name, _outcome(change), "the agent's tools") for name, change in cells.possible]
     rows += [(file.path, _outcome(file), UNCERTAIN) for file in plan.uncertain]

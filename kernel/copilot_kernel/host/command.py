@@ -1,4 +1,4 @@
-"""What a terminal command of the agent really runs, and in which environment.
+"""Program, arguments and environment of a terminal command of the agent.
 
 Most agents send a program and its arguments. Some send a whole shell command line without arguments: if no program has
 that name, `/bin/sh -c` runs it.

@@ -23,9 +23,9 @@ from ..errors import HostError, HostMissing, HostRefused
 from ..permissions.paths import is_never_written, protection
 
 MAX_PATH_BYTES = 4096
-"""As on Linux."""
+"""Limit of a path, as on Linux."""
 MAX_TEXT_BYTES = 10 * 1024 * 1024
-"""Of one answer, or of one file that is written."""
+"""Limit of one answer, and of one file that is written."""
 MAX_SCAN_BYTES = 1024 * 1024 * 1024
 """Read to find a line."""
 PIECE_BYTES = 64 * 1024

@@ -1,4 +1,4 @@
-"""Whether Git tracks a file. Nothing of the repository's runs: no filter, hook or monitor."""
+"""Ask Git whether it tracks a file. No filter, hook or monitor of the repository runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SECONDS = 0.5
 
 
 def is_tracked(root: str, path: str) -> bool | None:
-    """Whether the repository that `path` is in tracks it; None if that is not known. `git` is none of the agent's.
+    """Return True if the repository of `path` tracks it; None if that is not known. The agent cannot choose `git`.
 
     Blocks, for SECONDS at most.
     """

@@ -37,7 +37,7 @@ PAUSE_SECONDS = 0.002
 
 @dataclass(frozen=True, slots=True)
 class ExitStatus:
-    """How a command ended: `code` or the name of the `signal`; neither if it could not be ended."""
+    """End of a command: its `code` or the name of its `signal`; neither if it could not be ended."""
 
     code: int | None = None
     signal: str | None = None

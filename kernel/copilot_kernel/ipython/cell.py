@@ -69,7 +69,7 @@ class NotebookCell(Cell):
             parent.reset(token)
 
     async def _answer(self, prompt: str) -> str:
-        """Where the kernel's loop runs, on it: the socket is not for two threads."""
+        """Answer on the kernel's loop: the socket is not for two threads."""
         if self._loop is None:
             return await super()._answer(prompt)
         asking = asyncio.run_coroutine_threadsafe(super()._answer(prompt), self._loop)

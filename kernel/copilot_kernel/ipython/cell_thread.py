@@ -14,10 +14,10 @@ T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
 
 BUSY_SECONDS = 5.0
-"""After which a call that the thread has not begun fails."""
+"""Time after which a call that the thread has not begun fails."""
 
 PATIENCE_SECONDS = 0.3
-"""After which a thread that has not answered counts as blocked."""
+"""Time after which a thread that has not answered counts as blocked."""
 
 
 class CellThread(Protocol):
@@ -38,7 +38,7 @@ class AwaitingThread:
         self._loop = loop
 
     def submit(self, work: Work[T]) -> Future[T]:
-        """See `CellThread`."""
+        """Run a call on the thread of the cell."""
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
 
@@ -51,7 +51,7 @@ class BlockingThread:
         self._calls = calls
 
     def submit(self, work: Work[T]) -> Future[T]:
-        """See `CellThread`."""
+        """Run a call on the thread of the cell."""
         future: Future[T] = Future()
 
         def call() -> None:
@@ -89,7 +89,7 @@ async def blocked(thread: CellThread) -> None:
 
 
 async def _nothing() -> None:
-    """What a thread that is free does at once."""
+    """Do nothing; a thread that is free does it at once."""
 
 
 async def call(thread: CellThread, work: Work[T]) -> T:

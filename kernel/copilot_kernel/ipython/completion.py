@@ -16,7 +16,7 @@ _MENTION = re.compile(r"""(?:|.*[\s(\[{<,;:'"])@([\w:-]*)""")
 
 
 def complete(shell: Any, context: CompletionContext) -> SimpleMatcherResult:
-    """What the mention before the cursor may become; nothing where there is none."""
+    """Return completions of the mention before the cursor; nothing where there is none."""
     line = context.text_until_cursor
     is_prompt = context.full_text.lstrip().startswith(f"%%{NAME}") or f"%{NAME}" in line
     match = _MENTION.fullmatch(line)

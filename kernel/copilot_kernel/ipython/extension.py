@@ -65,7 +65,7 @@ class Copilot:
 
     @property
     def left(self) -> SessionStore | None:
-        """What a later extension needs to continue the conversation."""
+        """State that a later extension needs to continue the conversation."""
         return self._session.kernel_session.left if self._used else self._before
 
     async def show(self, text: str) -> None:
@@ -99,7 +99,7 @@ class Copilot:
         return self._finish(ended)
 
     def transform(self, lines: list[str]) -> list[str]:
-        """See `rewrite`. Only a cell that the kernel itself runs may be a coroutine, not one that a magic runs."""
+        """Rewrite a cell. Only one that the kernel itself runs may be a coroutine, not one that a magic runs."""
         is_inner = self._shell.display_trap.is_active
         if not is_inner:
             self._is_new = False
@@ -109,7 +109,7 @@ class Copilot:
 
     @context_matcher()  # type: ignore[untyped-decorator]
     def complete(self, context: CompletionContext) -> SimpleMatcherResult:
-        """See `completion.py`."""
+        """Complete mentions; see `completion.py`."""
         from .completion import complete
 
         return complete(self._shell, context)
@@ -140,7 +140,7 @@ class Copilot:
         return BLOCKS if is_new and _runs_on_asyncio(self._shell) else ""
 
     def _values(self, text: str, names: Mapping[str, Any] | None = None) -> dict[str, str]:
-        """Those that the magic's line asks for; what is below it is the body of a cell."""
+        """Return the values that the magic's line asks for; what is below it is the body of a cell."""
         from .expand import values_of
 
         return values_of(text.partition("\n")[0], {**self._shell.user_ns, **(names or {})})
@@ -173,13 +173,13 @@ def _running(shell: Any) -> tuple[str, str] | None:
 
 
 def _keeps_history(shell: Any) -> bool:
-    """Of the cell that runs: only ipykernel's clients can ask for none (the message `execute_request`)."""
+    """Return True if the cell that runs is kept in the history: only ipykernel's clients can ask for none."""
     asked = shell.get_parent().get("content", {}) if hasattr(shell, "get_parent") else {}
     return bool(asked.get("store_history", True)) and not asked.get("silent", False)
 
 
 def load(shell: Any) -> None:
-    """See `copilot_kernel.load_ipython_extension`."""
+    """Load the extension; see `copilot_kernel.load_ipython_extension`."""
     copilot = Copilot(shell, _left.pop(shell, None))
 
     @needs_local_scope
@@ -197,7 +197,7 @@ def load(shell: Any) -> None:
 
 
 def unload(shell: Any) -> None:
-    """See `copilot_kernel.unload_ipython_extension`. However the agent's end goes, nothing of ours stays in IPython."""
+    """Unload the extension. However the agent ends, nothing of ours stays in IPython."""
     copilot: Copilot | None = getattr(shell, "copilot", None)
     if copilot is None:
         return  # an earlier unload failed half-way
@@ -227,7 +227,7 @@ def _unhook(shell: Any, copilot: Copilot) -> None:
 
 
 class LastCell:
-    """How the last cell ended. What front ends run silently, such as the load of the extension, does not count."""
+    """Outcome of the last cell. Silent requests of front ends do not count."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
@@ -273,7 +273,7 @@ class AutoDisplayGuard:
             print(repr(turn))
 
     def _is_value(self) -> bool:
-        """Whether IPython displays the value of a cell; `display(turn)` is explicit and always shown."""
+        """Return True if IPython displays the value of a cell; `display(turn)` is explicit and always shown."""
         hook = type(self._shell.displayhook).__call__.__code__
         return any(frame.f_code is hook for frame, _ in walk_stack(sys._getframe()))
 

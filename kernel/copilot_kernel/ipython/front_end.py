@@ -38,7 +38,7 @@ _FIRST_ASKED = ("kernel_info_request", "comm_info_request")
 
 
 def clicks_arrive(kernel: Any) -> bool:
-    """Whether `kernel` (ipykernel's) handles comm messages while a cell waits, and lets us name a widget's parent."""
+    """Return True if `kernel` handles comm messages while a cell waits, and lets us name a widget's parent."""
     dispatch = getattr(kernel, "dispatch_shell", None)
     concurrent = callable(dispatch) and "concurrent" in signature(dispatch).parameters
     return concurrent and isinstance(getattr(kernel, "_shell_parent", None), ContextVar)
@@ -155,12 +155,12 @@ async def _handle(
 
 
 def _is_connection(message: Any) -> bool:
-    """Whether a front end asks for the state of all widgets, as a page does that has just loaded."""
+    """Return True if a front end asks for the state of all widgets, as a page does that has just loaded."""
     return bool(message["content"].get("target_name") == _CONTROL)
 
 
 def _is_refused_elsewhere(cell: Request, message: Any) -> bool:
-    """Whether a front end closes a widget that is the kernel's own, and is not the one that runs the cell."""
+    """Return True if another front end than the one that runs the cell closes one of the kernel's own widgets."""
     if message["header"]["msg_type"] != "comm_close":
         return False
     found = get_comm_manager().comms.get(message["content"]["comm_id"])
@@ -219,7 +219,7 @@ class ParentTracker:
 
 
 class WidgetSupport:
-    """Whether the front end that runs the cells has widgets: one without closes the first one that it hears of."""
+    """Widget support of the front end that runs the cells: one without closes the first widget that it hears of."""
 
     def __init__(self) -> None:
         self.widgets_seen = False

@@ -45,7 +45,7 @@ class NotebookRuns:
         self._one = asyncio.Lock()
         self._interrupts = RunInterrupts(NotebookRuns._execute.__code__)
         self._mark = ""
-        """Of the run that began last."""
+        """Mark of the run that began last."""
         self.active = False
         """A run is on."""
 
@@ -134,7 +134,7 @@ class NotebookRuns:
             return None
 
     async def _execute(self, run: str, code: str, request: Request, cell_id: str | None) -> Any:
-        """What ipykernel does for a cell."""
+        """Execute code as ipykernel does for a cell."""
         self._interrupts.check(run)
         shell = self._shell
         self._kernel.set_parent(request.ident, request.parent, "shell")
@@ -155,7 +155,7 @@ class NotebookRuns:
 
     @contextmanager
     def _places(self, *, is_cell: bool) -> Iterator[None]:
-        """What the run overwrites is the waiting cell's again afterwards."""
+        """Restore afterwards what the run overwrites of the waiting cell."""
         shell = self._shell
         with ExitStack() as stack:
             stack.callback(self._give_back, self._context)

@@ -17,7 +17,7 @@ class RunInterrupts:
         self._code = code
         self._signalling = threading.Lock()
         self._thread: int | None = None
-        """That may be signalled."""
+        """Thread that may be signalled."""
         self._run = self._stopped = ""
         self._is_stop = False
         self.interrupted = False

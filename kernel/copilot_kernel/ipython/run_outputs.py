@@ -1,4 +1,4 @@
-"""What a run shows, as other clients receive it: on the kernel's own IOPub channel.
+"""Outputs of a run, as other clients receive them: on the kernel's own IOPub channel.
 
 Hooks into IPython do not do: those of the streams belong to one thread, and errors pass none. A run is recognized by a
 mark in the parent header of its messages, which may be another cell's otherwise.
@@ -21,7 +21,7 @@ END = "copilot_end"
 """The member of the metadata of a run's last message."""
 WELCOME_SECONDS, WELCOME_TRIES = 0.5, 10
 MAX_CHARS = 8_000_000
-"""Of the outputs of a run; images are larger than texts."""
+"""Limit of the outputs of a run; images are larger than texts."""
 TOO_MUCH = "\n(The run has shown more than is kept for the agent.)\n"
 
 Message = Mapping[str, Any]
@@ -35,14 +35,14 @@ class Collector:
     def __init__(self) -> None:
         self._outputs: list[dict[str, Any]] = []
         self._ids: list[str | None] = []
-        """Of each output, the id by which it may be updated."""
+        """Id by which each output may be updated."""
         self._clears = False
         self._left = MAX_CHARS
         self._is_full = False
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """In their order."""
+        """Outputs in their order."""
         return tuple(self._outputs)
 
     def add(self, message: Message) -> None:

@@ -104,7 +104,7 @@ class MagicSession:
         self.loop_thread.call(partial(self._interrupt, time.monotonic()))
 
     def watch_parents(self, kernel: Any, events: Any) -> None:
-        """See `Parents`; `kernel` is ipykernel's."""
+        """Watch the parents of messages; `kernel` is ipykernel's."""
         if self._parents is None:
             self._parents = ParentTracker(kernel, events)
             self._parents.watch()
@@ -178,7 +178,7 @@ class LoopThread:
 
     @property
     def runs(self) -> bool:
-        """Whether the thread has started and not been stopped."""
+        """True if the thread has started and not been stopped."""
         return self._loop is not None
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:

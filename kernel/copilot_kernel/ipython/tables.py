@@ -23,14 +23,14 @@ _ATTRIBUTES = frozenset({"columns", "dtypes", "dtype", "index", "shape", "name"}
 
 
 def is_table(value: object) -> bool:
-    """Whether `value` is summarized here. A subclass of the user's is not: its methods are the user's."""
+    """Return True if `value` is summarized here. A user's subclass is not: its methods are the user's."""
     library = module_of(value)
     names = (type_name(base) for base in type.__getattribute__(type(value), "__mro__"))
     return library in _TYPES and any(name in _TYPES[library] for name in names)
 
 
 def shape(value: Any) -> str:
-    """Such as `100×3`; the length of a series."""
+    """Return the shape, such as `100×3`; the length of a series."""
     return "×".join(map(str, value.shape))
 
 
@@ -103,7 +103,7 @@ def _head(value: Any, names: Sequence[Any], rows: int) -> list[str]:
 
 
 def _null_counts(value: Any) -> Sequence[int | None]:
-    """For each column; None where counting would take too long."""
+    """Count missing values for each column; None where that would take too long."""
     width = len(value.columns) if _has_columns(value) else 1
     rows = len(value)
     if rows > MAX_COUNTED_ROWS or rows * width > MAX_COUNTED_CELLS:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .execution_count import ExecutionCounts
 
 MAX_CHARS = 1_000_000
-"""Of each stream."""
+"""Limit of each stream."""
 
 
 class TerminalRuns:
@@ -27,11 +27,11 @@ class TerminalRuns:
         self._one = asyncio.Lock()
         self._interrupts = RunInterrupts(TerminalRuns._execute.__code__)
         self._token = ""
-        """Of the run that began last."""
+        """Token of the run that began last."""
         self.active = False
 
     async def run(self, code: str, request: Request | None = None, cell_id: str | None = None) -> RunResult:
-        """See `NotebookRuns.run`. There are no pages, and no requests of theirs."""
+        """Run code as `NotebookRuns.run` does. There are no pages, and no requests of theirs."""
         async with self._one:
             self._token = token = uuid4().hex
             running = asyncio.create_task(call(self._thread, lambda: self._run(token, code)))

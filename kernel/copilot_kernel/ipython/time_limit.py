@@ -14,7 +14,7 @@ AGAIN_SECONDS = 0.05
 
 
 class TimeIsUp(BaseException):
-    """Not an Exception: the user's code must not handle it by chance."""
+    """Time limit reached. No Exception: the user's code must not handle it by chance."""
 
 
 def limited(call: Callable[[], T], seconds: float) -> T:

@@ -17,7 +17,7 @@ from IPython.core.inputtransformer2 import EscapedCommand, MagicAssign, TokenTra
 
 NAME = "copilot"
 CALLED = f"get_ipython().{NAME}."
-"""How a cell that was transformed here calls."""
+"""Call in a cell that was transformed here."""
 
 _LINE = re.compile(rf"%{NAME}(?![\w.?])")
 _ASKS = re.compile(rf"^[ \t]*(?:[^\n%=]*=[ \t]*)?%{NAME}(?![\w.?])[^\n]*\?[ \t]*$", re.MULTILINE)
@@ -57,7 +57,7 @@ def _is_ours(token: TokenInfo, found: Any) -> bool:
 
 
 def asks_ipython(cell: str, transformed: str) -> bool:
-    """Whether IPython took a prompt in `cell` as a request for help."""
+    """Return True if IPython took a prompt in `cell` as a request for help."""
     return "run_line_magic('pinfo" in transformed and _ASKS.search(cell) is not None
 
 

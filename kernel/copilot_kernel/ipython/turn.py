@@ -30,7 +30,7 @@ class Turn:
 
     _turn: ChatTurn
     _session_changes: tuple[ListedChange, ...] | None = ()
-    """None: they are not recorded."""
+    """Changes of the session; None if they are not recorded."""
 
     @property
     def text(self) -> str:
@@ -55,19 +55,19 @@ class Turn:
 
     @property
     def changes(self) -> tuple[ListedChange, ...]:
-        """What `%changes` listed after the turn, from the session's first turn on: turn (its number), kind (file, cell,
+        """Rows of `%changes` after the turn, from the session's first turn on: turn (its number), kind (file, cell,
         command, note), path, what (new, changed, deleted), by. Raises UsageError where undo is off.
         """
         if self._session_changes is None:
-            from ..chat.undoing import OFF
+            from ..chat.undo import OFF
 
             raise UsageError(OFF)
         return self._session_changes
 
     @cached_property
     def file_changes(self) -> tuple[FileChange, ...]:
-        """What the tool calls of this turn report, the net change of each file: path, what (new, changed, deleted,
-        moved), added, removed (lines).
+        """Net change of each file, as the tool calls of this turn report it: path, what (new, changed, deleted, moved),
+        added, removed (lines).
         """
         from ..rendering.changes import changes_of
 

@@ -40,7 +40,7 @@ def module_of(value: object) -> str:
 
 
 def has_method(kind: type, name: str) -> bool:
-    """Whether a class or a base of it defines `name`, without asking its metaclass."""
+    """Return True if a class or a base of it defines `name`, without asking its metaclass."""
     return any(name in vars(base) for base in type.__getattribute__(kind, "__mro__"))
 
 
@@ -127,7 +127,7 @@ class ValueText:
         return ", ".join(shown + _rest(count, len(shown)))
 
     def _first(self, items: Iterable[T], level: int) -> Iterator[T]:
-        """As many as may be shown, and as there is room for."""
+        """Return as many as may be shown, and as there is room for."""
         return takewhile(lambda _: self._left > 0, islice(items, self._items if level > 0 else 0))
 
     def _named(self, kind: type, base: type, text: str) -> str:

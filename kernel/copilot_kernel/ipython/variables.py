@@ -19,9 +19,9 @@ from .values import ValueText, has_method, size, type_name
 T = TypeVar("T")
 
 LIMIT_SECONDS = 2.0
-"""For all code of the user's that describing a value calls, such as `__repr__`."""
+"""Time for all code of the user's that describing a value calls, such as `__repr__`."""
 MAX_CHARS = 8000
-"""Of a description."""
+"""Limit of a description."""
 MAX_DOC_CHARS = 500
 MAX_ROWS = 100
 MAX_ITEMS = 50
@@ -35,7 +35,7 @@ _PATH = "A path is made of attributes, indexes and keys, such as .columns, [0] o
 
 
 def list_variables(names: Mapping[str, Any], hidden: Mapping[str, Any], filter: str) -> list[VariableSummary]:
-    """Those whose name contains `filter`. `hidden`: what IPython itself has put there. Calls no code of the user's."""
+    """List variables whose name contains `filter`. `hidden`: what IPython put there. Runs none of the user's code."""
     text = ValueText(redactor(), lambda value: "", items=10, chars=100)
     found = [(name, value) for name, value in _users(names, hidden) if filter in name]
     return [VariableSummary(name, type_name(type(value)), *_brief(name, value, text)) for name, value in found]
@@ -92,7 +92,7 @@ def _heading(value: object) -> str:
 
 
 def _in_time(call: Callable[[], T]) -> T:
-    """What the user's code gives; raises NotebookError if it fails or takes too long."""
+    """Return the result of the user's code; raises NotebookError if it fails or takes too long."""
     if threading.current_thread() is not threading.main_thread():
         raise NotebookError("(not shown: only the main thread can interrupt the value's own code)")
     try:
@@ -109,7 +109,7 @@ def _in_time(call: Callable[[], T]) -> T:
 
 
 def _steps(path: str) -> Iterator[tuple[bool, Any]]:
-    """Whether a step is an attribute, and its name or key; the first step first. Nothing is evaluated."""
+    """Return whether each step is an attribute, and its name or key; the first step first. Nothing is evaluated."""
     if not path:
         return
     if len(path) > MAX_PATH_CHARS:

@@ -1,4 +1,6 @@
-"""How a cell waits for the agent: awaited on the kernel's loop, or blocking its thread. Both can be interrupted."""
+"""Ways in which a cell waits for the agent: awaited on the kernel's loop, or blocking its thread. Both can be
+interrupted.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class CopilotKernelApp(IPKernelApp):
             os._exit(1)
 
     def init_heartbeat(self) -> None:
-        """Its own thread would fail unnoticed."""
+        """Start the heartbeat here: a failure in its own thread would go unnoticed."""
         with zmq.Context() as context, context.socket(zmq.ROUTER) as probe:
             self._bind_socket(probe, self.hb_port)
         super().init_heartbeat()  # type: ignore[no-untyped-call]
@@ -54,4 +54,4 @@ class CopilotKernelApp(IPKernelApp):
         """No debugger."""
 
     def init_poller(self) -> None:
-        """See `lifetime.py`."""
+        """Watch the parent as `lifetime.py` describes."""

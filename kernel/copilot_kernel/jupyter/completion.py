@@ -18,7 +18,7 @@ import anyio.to_thread
 from ..config import notebook
 from ..errors import CopilotError
 from ..frontend import commands
-from ..frontend.command_context import CommandContext, Situation
+from ..frontend.command_context import CommandContext, CommandState
 from ..frontend.context import completions as mentions
 from ..rendering.plain import clean, one_line, prose
 from .paths import beneath, everywhere
@@ -91,7 +91,7 @@ async def _file(typed: str, context: CommandContext) -> tuple[str, Iterable[Matc
 
 
 async def _looked_up(find: Callable[[str, str], list[str]], context: CommandContext, typed: str) -> list[str]:
-    """In a thread: a folder may be slow."""
+    """Look up paths in a thread: a folder may be slow."""
     return await anyio.to_thread.run_sync(find, context.settings.folder, typed, abandon_on_cancel=True)
 
 
@@ -102,7 +102,7 @@ async def _cells(typed: str) -> list[Match]:
 
 
 async def _list_sessions(context: CommandContext) -> None:
-    """Those that were listed last, unless the agent, if it runs, lists them at once."""
+    """Return the sessions that were listed last, unless a running agent lists them at once."""
     if context.situation().info is not None:
         with suppress(CopilotError, TimeoutError):
             await asyncio.wait_for(context.list_sessions(here=True), SESSIONS_LIMIT)
@@ -117,7 +117,7 @@ def _beginning(found: Iterable[Match], word: str) -> list[Match]:
 
 
 def _can_be_typed(text: str) -> bool:
-    """On one line, with nothing hidden in it."""
+    """Return True if a text can be typed on one line, with nothing hidden in it."""
     return text != "" and text == clean(text) and "\n" not in text
 
 
@@ -136,13 +136,13 @@ def _reply(found: list[Match], start: int, end: int) -> dict[str, Any]:
 # -- inspection -----------------------------------------------------------------------------------------------------
 
 
-def inspect(code: str, cursor: int, now: Situation) -> dict[str, Any]:
+def inspect(code: str, cursor: int, now: CommandState) -> dict[str, Any]:
     """The content of an `inspect_reply`; plain text, since some of it is the agent's."""
     about = _about(code, cursor, now)
     return {"status": "ok", "found": bool(about), "data": {"text/plain": about} if about else {}, "metadata": {}}
 
 
-def _about(code: str, cursor: int, now: Situation) -> str:
+def _about(code: str, cursor: int, now: CommandState) -> str:
     begin = code.rfind("\n", 0, cursor) + 1
     line = code[begin:].partition("\n")[0]
     if match := _OURS.fullmatch(line):
@@ -150,7 +150,7 @@ def _about(code: str, cursor: int, now: Situation) -> str:
     return _theirs(line.strip(), now)
 
 
-def _ours(name: str, typed: str, now: Situation) -> str:
+def _ours(name: str, typed: str, now: CommandState) -> str:
     """The help of the command, and what the agent says of the choice that stands after it."""
     if name not in commands.TABLE:
         return ""
@@ -161,7 +161,7 @@ def _ours(name: str, typed: str, now: Situation) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _theirs(line: str, now: Situation) -> str:
+def _theirs(line: str, now: CommandState) -> str:
     """The longest name that the line begins with."""
     begun = [each for each in now.conversation.commands if f"{line} ".startswith(f"/{each.name} ")]
     if not begun:

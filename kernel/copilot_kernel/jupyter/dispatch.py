@@ -1,4 +1,4 @@
-"""Which message waits for which: only cells wait for one another, everything else is answered while a cell runs.
+"""Order of messages: only cells wait for one another, everything else is answered while a cell runs.
 
 ipykernel 7.4.0 lets comm messages pass a running cell, but publishes neither busy nor idle for them, and restores a
 parent that may be the next cell's by then, whose idle then never comes. Here each such message is dispatched in a
@@ -76,7 +76,7 @@ class ConcurrentKernel(Kernel):
             self._still_busy()
 
     def _still_busy(self) -> None:
-        """After the idle of another message a front end would take the kernel for free."""
+        """Report busy again: after the idle of another message, a front end would take the kernel for free."""
         if self.running is not None:
             self._publish_status("busy", "shell", parent=self.running.parent)  # type: ignore[no-untyped-call]
 
@@ -97,11 +97,11 @@ class ConcurrentKernel(Kernel):
         """ipykernel would let SIGINT raise KeyboardInterrupt here, out of the event loop; see `lifetime.py`."""
 
     def post_handler_hook(self) -> None:
-        """See `pre_handler_hook`."""
+        """Restore the state; see `pre_handler_hook`."""
 
     @property
     def kernel_info(self) -> Message:
-        """Without "kernel subshells" (front ends would have clicks handled in other threads) and "debugger"."""
+        """Return the info without "kernel subshells" (clicks would be handled in other threads) and "debugger"."""
         return {
             "protocol_version": kernel_protocol_version,
             "implementation": self.implementation,

@@ -19,7 +19,7 @@ def select(
     start: int | None = None,
     stop: int | None = None,
 ) -> list[Line]:
-    """Those that a `history_request` asks for (Jupyter messaging, "History"), oldest first.
+    """Return the entries that a `history_request` asks for (Jupyter messaging, "History"), oldest first.
 
     `access` is `range` (execution counts from `start` to before `stop`), `tail` or `search`.
     """

@@ -27,7 +27,7 @@ from .history import Line, select
 Reply = dict[str, Any]
 
 PARENT = os.getppid()
-"""As early as it can be asked for: the parent may end while the kernel starts."""
+"""The parent at import: it may end while the kernel starts."""
 MAX_HISTORY = 1_000
 """Cells that are kept for front ends that ask for history."""
 INTERRUPT_LATENCY = 0.01
@@ -180,19 +180,19 @@ class CopilotKernel(ConcurrentKernel):
         self.io_loop.asyncio_loop.call_soon_threadsafe(self._warm_start.schedule)
 
     async def do_complete(self, code: str, cursor_pos: int) -> Reply:
-        """See `completion.py`."""
+        """Complete as `completion.py` describes."""
         from .completion import complete
 
         return await complete(code, cursor_pos, self.kernel_session.command_context)
 
     async def do_inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> Reply:
-        """See `completion.py`."""
+        """Inspect as `completion.py` describes."""
         from .completion import inspect
 
         return inspect(code, cursor_pos, self.kernel_session.command_context.situation())
 
     async def do_is_complete(self, code: str) -> Reply:
-        """Only an open code fence asks for more lines."""
+        """Ask for more lines only in an open code fence."""
         fences = sum(line.lstrip().startswith("```") for line in code.splitlines())
         return {"status": "incomplete", "indent": ""} if fences % 2 else {"status": "complete"}
 
@@ -208,7 +208,7 @@ class CopilotKernel(ConcurrentKernel):
         pattern: str | None = None,
         unique: bool = False,
     ) -> Reply:
-        """See `history.py`."""
+        """Answer as `history.py` describes."""
         lines = select(self.history, hist_access_type, n=n, pattern=pattern, unique=unique, start=start, stop=stop)
         pairs = [(number, count, (code, None)) for number, count, code in lines]
         return {"status": "ok", "history": pairs if output else lines}

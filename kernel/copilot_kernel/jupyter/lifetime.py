@@ -1,4 +1,4 @@
-"""What ends the kernel's process: signals, and the death of the process that started it.
+"""Ends of the kernel's process: signals, and the death of the process that started it.
 
 ipykernel's own watch over the parent leaves with `os._exit`, which would leave the agent behind; this one calls `end`.
 """
@@ -26,7 +26,7 @@ def listen(loop: asyncio.AbstractEventLoop, interrupt: Callable[[], None], end: 
 
 
 def has_parent(environ: Mapping[str, str]) -> bool:
-    """Whether the kernel ends with the process that started it: `JPY_PARENT_PID` is set, and neither 0 nor 1.
+    """Return True if the kernel ends with the process that started it: `JPY_PARENT_PID` is neither unset, 0 nor 1.
 
     Its number is not looked at: in a container it may be of another machine, and behind a wrapper it is not our parent.
     """

@@ -48,7 +48,7 @@ def _below(folder: str) -> Iterator[str]:
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
-    """At most so many, and none of a folder that cannot be read."""
+    """Return at most so many entries, and none of a folder that cannot be read."""
     try:
         with os.scandir(folder) as entries:
             return sorted(islice(entries, MAX_ENTRIES), key=lambda entry: entry.name)

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 MAX_BYTES = 8_000_000
-"""Of a message, as the server has it."""
+"""Limit of a message, the same as the server's."""
 MAX_THREADS = 16
 
 FAILED = -32000
@@ -103,7 +103,7 @@ def read_endpoint(path: str) -> tuple[str, str]:
 
 
 def main(path: str) -> None:
-    """Until the end of the input."""
+    """Pass messages on until the input ends."""
 
     def write(data: bytes) -> None:
         sys.stdout.buffer.write(data)

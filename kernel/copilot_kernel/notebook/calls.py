@@ -32,7 +32,7 @@ from .results import OUTPUTS, Result, Run, count, notebook_page, of_run, of_runs
 from .tools import InvalidArguments, Tool, tools_for
 
 LAST_RUN = "run_python"
-"""In place of a cell's id: what `run_python` printed last."""
+"""Stands for a cell's id: the last output of `run_python`."""
 
 OVER = "The turn is over, and this call with it."
 _CHANGED = "The cell was changed meanwhile, and nothing was done. {} Read it again with read_cell."
@@ -56,7 +56,7 @@ class UnknownTool(NotebookError):
 
 
 MAX_NAMES = 8
-"""Of cells, in the title of a call."""
+"""Limit of the cells that the title of a call names."""
 
 
 class NotebookCalls:
@@ -97,7 +97,7 @@ class NotebookCalls:
         return {"content": [text_block(result.text), *images], "isError": False}
 
     async def _do(self, call: _Call, proposal: Proposal, work: Work) -> Result:
-        """What `work` returns, if the gate allows what is proposed. Raises NotebookError."""
+        """Return the result of `work` if the gate allows the proposal. Raises NotebookError."""
         decision = await self._gate.authorize(call.tool, call.given, proposal)
         if not decision.allowed:
             raise NotebookError(decision.reason)
@@ -348,7 +348,7 @@ class _Document:
         return ", ".join(names) if len(names) <= MAX_NAMES else count(names)
 
     def path_of(self, id: str) -> str:
-        """Where a change of the cell is said to be."""
+        """Return the path under which a change of the cell is recorded."""
         return f"{self.path or 'notebook'}#{id}"
 
 

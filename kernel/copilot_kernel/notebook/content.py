@@ -1,4 +1,4 @@
-"""What the agent reads of outputs: text that stands alone, cut to what agents take, and images beside it."""
+"""Outputs as the agent reads them: text that stands alone, cut to what agents take, and images beside it."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ CELL, SOURCE, OUTPUT, VARIABLE, VARIABLES = (
 """The tags of what the agent reads."""
 ASKING = "this is where the user asked you"
 
-MAX_CHARS = 16_000
-"""Of one text: some agents replace what is much longer by a short preview."""
+MAX_TEXT_CHARS = 16_000
+"""Limit of one text; some agents replace a much longer one by a short preview."""
 TAIL_CHARS = 3_000
-"""Of these, for the end of a text that is cut."""
+"""Share of `MAX_TEXT_CHARS` that goes to the end of a text that is cut."""
 BRIEF_CHARS = 1_500
-"""Of the outputs of each cell, where all cells are read."""
+"""Limit of the outputs of each cell where all cells are read."""
 MAX_IMAGES = 8
 MAX_IMAGE_CHARS = 7_000_000
-"""Of all images of one result, in base64."""
+"""Limit of all images of one result, in base64."""
 
 _MARK_CHARS = 200
 _IMAGES = ("image/png", "image/jpeg")
@@ -54,7 +54,7 @@ _BREAK = re.compile(
 _TAG = re.compile(
     r"<(style|script|head|metadata)\b.*?(?:</\1\s*>|\Z)|<[/\w!?][^<>]*(?:>|\Z)", re.DOTALL | re.IGNORECASE
 )
-"""With what stands in those that show nothing."""
+"""A tag; together with its content where that shows nothing."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -78,7 +78,7 @@ def read_outputs(outputs: Iterable[Output]) -> Reading:
 
 
 def images_within(images: Iterable[Json]) -> tuple[Json, ...]:
-    """Those that one result may have, the first ones first."""
+    """Return the images that fit into one result, the first ones first."""
     sent: list[Json] = []
     room = MAX_IMAGE_CHARS
     for image in images:
@@ -93,8 +93,8 @@ def text_block(text: str) -> Json:
     return {"type": "text", "text": text.encode("utf-8", "replace").decode("utf-8")}
 
 
-def cut(text: str, how: Callable[[int], str], offset: int = 0, limit: int = MAX_CHARS) -> str:
-    """At most `limit` characters of `text` from `offset` on: head, tail, and `how` to read on from an offset."""
+def cut(text: str, how: Callable[[int], str], offset: int = 0, limit: int = MAX_TEXT_CHARS) -> str:
+    """Return at most `limit` characters of `text` from `offset` on: head, tail, and `how` to read on from an offset."""
     rest = text[offset:]
     if len(rest) <= limit:
         return rest if rest or not offset else f"(The text ends at {len(text)}.)"
@@ -111,13 +111,13 @@ def cut(text: str, how: Callable[[int], str], offset: int = 0, limit: int = MAX_
 
 
 def cell_attributes(cell: NotebookCell, number: int = 0, *, is_asking: bool = False) -> Json:
-    """What the tag of a cell says; `number` is its place, if it is known."""
+    """Return the attributes of a cell's tag; `number` is its place, if it is known."""
     state = {"executed": cell.execution_count, "running": cell.running and "yes", "note": is_asking and ASKING}
     return {"number": number, "id": cell.id, "type": cell.type, **state}
 
 
 def cell_parts(source: str, outputs: str = "") -> str:
-    """What stands in the tag of a cell; `outputs` are in tags already."""
+    """Return the content of a cell's tag; `outputs` are in tags already."""
     source = tagged(SOURCE, source, outputs)
     return f"{source}\n{outputs}" if outputs else source
 
@@ -138,7 +138,7 @@ def fenced(code: str, language: str = "python") -> str:
 
 
 def _read(output: Output) -> tuple[str, str, Json | None]:
-    """Its kind, its text, and an image."""
+    """Return kind, text and image of an output."""
     match output.get("output_type"):
         case "stream":
             name = "stderr" if output.get("name") == "stderr" else "stdout"
@@ -182,7 +182,7 @@ def _data(data: Mapping[str, Any]) -> tuple[str, Json | None]:
 
 
 def _text(kind: str, value: Any) -> str:
-    """Of HTML and SVG roughly: a line for each block, tabs between the cells of a table."""
+    """Return the rough text of HTML or SVG: a line for each block, tabs between the cells of a table."""
     if not kind.endswith(("html", "xml")):
         return as_json(value) if kind.endswith("json") else _clean(value).strip("\n")
     text = html.unescape(_TAG.sub("", _BREAK.sub("\n", _CELL_END.sub("\t", _joined(value)))))
@@ -204,7 +204,7 @@ def _image(kind: str, value: Any) -> tuple[str, Json | None]:
 
 
 def _clean(value: Any) -> str:
-    """As a terminal leaves it, without its escapes."""
+    """Return text as a terminal would show it, without its escapes."""
     return ESCAPE.sub("", final_lines(_joined(value)))
 
 

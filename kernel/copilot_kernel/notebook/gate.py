@@ -1,4 +1,4 @@
-"""What stands between a tool and its act: who may do it is decided elsewhere, for every call."""
+"""The gate between a tool and its act. It passes every call to whoever decides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tools import Tool
 
 
 class Proposal(NamedTuple):
-    """What a call would do, as the user is shown it. `runs`: it runs code, also where the tool is for editing.
+    """A call's effect, as the user is shown it. `runs`: it runs code, also where the tool is for editing.
 
     `cell_type` is that of a cell whose text changes. `path` is that of the notebook, as far as it is known.
     """
@@ -22,7 +22,7 @@ class Proposal(NamedTuple):
     cell_type: str = ""
 
 
-class Decision(NamedTuple):
+class GateDecision(NamedTuple):
     """`reason` tells the agent why not. `key` names the call to `Gate.finished`; empty if it is not shown."""
 
     allowed: bool
@@ -34,10 +34,12 @@ class Gate(Protocol):
     """Decides about each call of one conversation's agent."""
 
     def turn(self) -> AbstractContextManager[object]:
-        """What is done inside is broken off, without an error, when the turn ends. Raises NotebookError without one."""
+        """Run the block in the turn; it is cancelled, without an error, when the turn ends. Raises NotebookError
+        without a turn.
+        """
 
-    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> Decision:
-        """Whether `tool` may do what `proposal` says. `arguments` are as the agent passed them."""
+    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> GateDecision:
+        """Return True if `tool` may do what `proposal` says. `arguments` are as the agent passed them."""
 
-    def finished(self, decision: Decision, *, ok: bool) -> None:
+    def finished(self, decision: GateDecision, *, ok: bool) -> None:
         """Show how an allowed call ended."""

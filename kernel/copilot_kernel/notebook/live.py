@@ -10,6 +10,8 @@ from ..errors import CopilotError
 
 CellType = Literal["code", "markdown", "raw"]
 
+NO_PYTHON = "This notebook has no Python variables, and its code cells are prompts to the agent: none can be run."
+
 Output = Mapping[str, Any]
 """An output as nbformat 4 defines it: `output_type` and what belongs to it."""
 
@@ -53,7 +55,7 @@ class NotebookState:
 
 
 class OpenDocuments(NamedTuple):
-    """What the user has open in the page, as absolute paths.
+    """Absolute paths of the documents that the user has open in the page.
 
     `notebook` has more than one where it is not certain which it is, and none where that is unknown.
     """
@@ -63,7 +65,7 @@ class OpenDocuments(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """What came of running code."""
+    """Result of running code."""
 
     execution_count: int | None
     ok: bool
@@ -91,11 +93,11 @@ class LiveNotebook(Protocol):
     """The notebook of a kernel, as it is open. It outlives the turns; all methods belong to the agent's event loop.
 
     Where nothing else is said, a method is called only while a cell waits for the agent, and raises NotebookError with
-    what the agent may read.
+    what the agent may read. By default, there is no Python: no variables, and no code to run.
     """
 
-    has_variables: bool
-    """Whether there is a namespace: tools for variables and code are offered only then."""
+    has_variables: bool = False
+    """True if there is a namespace: tools for variables and code are offered only then."""
 
     async def open_notebooks(self) -> Sequence[str]:
         """Absolute paths of the notebooks that the user has open, as far as they are known. Raises nothing."""
@@ -108,12 +110,15 @@ class LiveNotebook(Protocol):
 
         Errors of `%copilot` itself do not count.
         """
+        return None
 
     async def list_variables(self, filter: str) -> Sequence[VariableSummary]:
         """The user's variables whose name contains `filter`, in the order of their definition."""
+        raise NotebookError(NO_PYTHON)
 
     async def inspect_variable(self, name: str, path: str, rows: int) -> str:
         """A bounded description of `name`, or of what is at `path` in it (such as `.columns` or `[0]`)."""
+        raise NotebookError(NO_PYTHON)
 
     async def read(self, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:
         """The cells (all: None). Raises NotebookError for an unknown id."""
@@ -141,9 +146,11 @@ class LiveNotebook(Protocol):
 
     async def run_cell(self, id: str, expected: str) -> RunResult:
         """Run a cell if it still holds `expected`. Raises ChangedMeanwhile."""
+        raise NotebookError(NO_PYTHON)
 
     async def run_python(self, code: str) -> RunResult:
         """Run code in the user's namespace; its outputs are shown in the asking cell."""
+        raise NotebookError(NO_PYTHON)
 
     async def restart_kernel(self) -> None:
         """Restart the kernel, which ends the turn."""

@@ -14,18 +14,18 @@ from typing import NamedTuple
 MAX_HEAD_BYTES = 16_384
 MAX_BODY_BYTES = 8_000_000
 MAX_CONNECTIONS = 32
-"""Of those who have sent a valid token."""
+"""Limit of the connections that have sent a valid token."""
 MAX_UNAUTHENTICATED = 128
 """Connections without one; beyond that, the oldest are closed. asyncio accepts up to 100 at a time: each of those must
 get to send a request."""
 
 FIRST_SECONDS = 10.0
-"""Until a new connection must have sent the head of its first request."""
+"""Time in which a new connection must have sent the head of its first request."""
 IDLE_SECONDS = 120.0
 """Between two requests."""
 BODY_SECONDS = 30.0
 REST_SECONDS = 2.0
-"""For what a client still sends whose request was refused."""
+"""Time to read what a client still sends after its request was refused."""
 
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\0\r\n]*?)[ \t]*")
 _LENGTH = re.compile(r"[0-9]{1,12}")

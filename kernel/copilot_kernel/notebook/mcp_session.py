@@ -13,15 +13,15 @@ from .calls import UnknownTool
 from .content import Json, text_block
 
 VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
-"""Of the protocol, the newest first."""
+"""Versions of the protocol, the newest first."""
 
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, CANCELLED = -32600, -32601, -32602, -32800
 
 _log = logging.getLogger(__name__)
 
 
-class Tools(Protocol):
-    """What a session offers. See `NotebookCalls`."""
+class SessionTools(Protocol):
+    """Tools of a session. `NotebookCalls` implements them."""
 
     def listing(self) -> list[Json]: ...
 
@@ -31,7 +31,7 @@ class Tools(Protocol):
 class McpSession:
     """Answers the messages of one session. `is_listed`: the agent has asked which tools there are."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: SessionTools) -> None:
         self.is_listed = False
         self._tools = tools
         self._running: dict[str | int, asyncio.Task[Json]] = {}

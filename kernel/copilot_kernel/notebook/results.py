@@ -9,7 +9,7 @@ from ..tags import tagged
 from .content import (
     BRIEF_CHARS,
     CELL,
-    MAX_CHARS,
+    MAX_TEXT_CHARS,
     Json,
     Reading,
     cell_attributes,
@@ -21,7 +21,7 @@ from .content import (
 from .live import NotebookCell, NotebookState, RunResult
 
 MAX_CELL_CHARS = 6_000
-"""Of each cell, where all cells are read."""
+"""Limit of each cell where all cells are read."""
 MIN_SHARE = 1_000
 """Characters for each cell, where several are run."""
 OUTPUTS = "cell-outputs"
@@ -35,7 +35,7 @@ _SAVED = (
 
 
 class Result(NamedTuple):
-    """What the agent gets."""
+    """Result of a tool call, for the agent."""
 
     text: str
     images: tuple[Json, ...] = ()
@@ -44,7 +44,7 @@ class Result(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What came of running the cell, or the code, `id`: in our words, and what it put out."""
+    """Run of a cell or of code, `id`: its outcome in words, and its outputs."""
 
     id: str
     words: str
@@ -53,15 +53,15 @@ class Run(NamedTuple):
 
 
 def count(cells: Sequence[object]) -> str:
-    """How many there are, in words."""
+    """Return a number with its noun, in words."""
     return "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
 
 
 def notebook_page(state: NotebookState, first: int) -> Result:
-    """As many cells as there is room for, from the index `first` on."""
+    """Return as many cells as there is room for, from the index `first` on."""
     heading = ", ".join(filter(None, (state.path, count(state.cells))))
     head, more = f"{heading}. {_SAVED if state.saved else ''}".rstrip(), []
-    room = MAX_CHARS - _ROOM_FOR_REST - len(head)
+    room = MAX_TEXT_CHARS - _ROOM_FOR_REST - len(head)
     shown = list[tuple[str, Json]]()
     for number, cell in enumerate(state.cells[first:], first + 1):
         text, attributes = _brief_cell(cell), cell_attributes(cell, number, is_asking=cell.id == state.asking)
@@ -82,7 +82,7 @@ def page(found: Reading, tool: str, offset: int, tag: str, attributes: Json) -> 
 
 
 def run_of(result: RunResult, id: str) -> Run:
-    """What came of running `id`."""
+    """Return outcome and outputs of running `id`."""
     found = read_outputs(result.outputs)
     number = "" if result.execution_count is None else f" as [{result.execution_count}]"
     words = f"It ran{number}{'' if result.ok else ' and failed'}{'' if found.text else ', without output'}."
@@ -96,8 +96,8 @@ def of_run(run: Run) -> Result:
 
 
 def of_runs(runs: Sequence[Run], total: int) -> Result:
-    """Some of `total` cells: each gets its share of the room, the last ones first."""
-    share, room, shown = max(MIN_SHARE, MAX_CHARS // total), MAX_CHARS, list[str]()
+    """Return some of `total` runs: each gets its share of the room, the last ones first."""
+    share, room, shown = max(MIN_SHARE, MAX_TEXT_CHARS // total), MAX_TEXT_CHARS, list[str]()
     for run in reversed(runs):
         text = _brief(run.found.text, run.id, share)
         room -= len(text) + _ROOM_FOR_WORDS

@@ -32,13 +32,13 @@ from .loopback_http import (
     refuse,
     response,
 )
-from .mcp_session import McpSession, Tools
+from .mcp_session import McpSession, SessionTools
 
 PATH = "/mcp"
 TOKEN_BYTES = 32
 
 PATIENCE_SECONDS = 5.0
-"""Until a call that takes long is answered by a stream of events: clients give up on headers that do not come."""
+"""Time after which a slow call is answered by a stream of events: clients give up on headers that do not come."""
 HEARTBEAT_SECONDS = 15.0
 """Between signs of life in such a stream: a question may wait for the user for hours."""
 
@@ -47,7 +47,7 @@ _PARSE_ERROR = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where an agent finds the tools of its session."""
+    """Address and token of the tools of one session."""
 
     url: str
     token: str = field(repr=False)
@@ -75,7 +75,7 @@ class NotebookServer:
             self._port = self._server.sockets[0].getsockname()[1]
         return self._port
 
-    async def register(self, tools: Tools) -> Endpoint:
+    async def register(self, tools: SessionTools) -> Endpoint:
         """Serve `tools` to whoever has the token of the endpoint."""
         port = await self.listen()
         token = os.urandom(TOKEN_BYTES).hex()
@@ -89,7 +89,7 @@ class NotebookServer:
             session.end()
 
     def is_listed(self, endpoint: Endpoint) -> bool:
-        """Whether the agent has asked for the tools of this endpoint."""
+        """Return True if the agent has asked for the tools of this endpoint."""
         session = self._sessions.get(endpoint.token)
         return session is not None and session.is_listed
 
@@ -158,7 +158,7 @@ class NotebookServer:
         return found
 
     async def _respond(self, session: McpSession, message: Any, head: Head, writer: asyncio.StreamWriter) -> bool:
-        """Whether the connection goes on."""
+        """Answer one request; return True if the connection stays open."""
         if message is None:
             return await _send(writer, _PARSE_ERROR, status=400)
         answering = asyncio.create_task(session.answer(message))
@@ -172,7 +172,7 @@ class NotebookServer:
 
 
 def _parsed(body: bytes) -> Any:
-    """None if it is not JSON."""
+    """Return the parsed body; None if it is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

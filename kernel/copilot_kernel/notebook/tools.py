@@ -14,7 +14,7 @@ Type = Literal["string", "integer", "boolean", "strings"]
 
 MAX_ROWS = 50
 MAX_CELLS = 100
-"""In one call."""
+"""Limit of the cells of one call."""
 
 _SCHEMAS: dict[Type, dict[str, Any]] = {
     "string": {"type": "string"},
@@ -48,7 +48,7 @@ class Parameter:
 
     @property
     def schema(self) -> dict[str, Any]:
-        """As JSON schema."""
+        """Return the parameters as JSON schema."""
         more: dict[str, Any] = {"enum": [*self.choices]} if self.choices else {}
         if self.range:
             more |= {"minimum": self.range[0], "maximum": self.range[1]}
@@ -77,12 +77,12 @@ class Tool:
 
     @property
     def rule_name(self) -> str:
-        """Its name in rules, `mcp__notebook__TOOL`."""
+        """Name of the tool in rules, `mcp__notebook__TOOL`."""
         return f"mcp__{OWN_SERVER}__{self.name}"
 
     @property
     def listing(self) -> dict[str, Any]:
-        """As in `tools/list`. Agents do not ask about what is annotated as reading only.
+        """Return the tool as in `tools/list`. Agents do not ask about tools annotated as read-only.
 
         Without a title: GitHub Copilot would ask by the title, which does not tell whose tool it is.
         """

@@ -1,4 +1,4 @@
-"""What commands, options and modes of agents change that this client relies on: the list `agent_changes.toml`."""
+"""Commands, options and modes of agents that change what this client relies on (`agent_changes.toml`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AgentChange:
     unless: tuple[str, ...] = ()
 
     def applies(self, words: str) -> bool:
-        """Whether these words behind the command, or this value of the option, make the change."""
+        """Return True if these words behind the command, or this value of the option, make the change."""
         return words in self.only if self.only else words not in self.unless
 
 

@@ -94,7 +94,7 @@ def judge_line(line: CommandLine, allow: Sequence[CommandPattern], places: Place
 
 
 def working_folders(line: CommandLine, places: Places, folder: str) -> Iterator[tuple[str, ...]]:
-    """For each command, the folders in which it may run: where a `cd` may have failed, also the one before."""
+    """Return the folders in which each command may run; where a `cd` may have failed, also the one before."""
     always_follows = {"&&", "|", "|&"}.issuperset(line.operators[:-1])
     now: tuple[str, ...] = (folder,)
     for at, words in enumerate(line.commands):
@@ -160,7 +160,7 @@ def _objection(
         return f"`{words[0]}` has too many words to check where each of them leads."
     for piece, at in named:
         if why := _protected(piece, words, at, globs, places, folders, shows=shows):
-            return f"`{_short(words[at])}` {why}; only a rule that spells it out allows `{words[0]}` to use it."
+            return f"`{_short(words[at])}` {why}. To allow it, write it out in a rule for `{words[0]}`."
         if not shows and _leads_out(piece, places, folders):
             return f"`{_short(words[at])}` leads out of the project."
     return None

@@ -32,7 +32,7 @@ _QUOTES = str.maketrans("", "", "'\"\\")
 
 
 def matches(rule: Rule, request: PolicyRequest) -> bool:
-    """Whether the rule certainly matches the call."""
+    """Return True if the rule certainly matches the call."""
     kind, given = request.call.kind, request.given
     match rule.tool:
         case "mcp":
@@ -58,7 +58,7 @@ def possible_rule(rules: Iterable[Rule], request: PolicyRequest) -> tuple[Rule, 
 
 
 def changed_settings(request: PolicyRequest) -> str | None:
-    """Which of our own settings the call would change, as far as is known."""
+    """Return which of our own settings the call would change, as far as is known."""
     if request.given.is_too_large and request.may_change_files:
         return "among more files than can be checked"
     real = request.context.real
@@ -96,7 +96,9 @@ def _may_be(glob: str, name: str) -> bool:
 
 
 def _mentioned_settings(request: PolicyRequest, own: Sequence[Parts]) -> str | None:
-    """By name; in a line that was not understood, or is for another program, also by the name of the folder."""
+    """Return settings named in a line; if it was not understood, or is for another program, also by their folder's
+    name.
+    """
     names = {name for parts in own for name in (*parts[-2:], "/".join(parts[-2:])) if name[0] == "." or "/" in name}
     for line, text in zip(request.lines, request.texts, strict=True):
         if line.unclear and (home := _HOME.search(text)):
@@ -113,7 +115,7 @@ def _mentioned_settings(request: PolicyRequest, own: Sequence[Parts]) -> str | N
 
 
 def _matches_tool(rule: Rule, request: PolicyRequest) -> bool:
-    """Also by a bare name, as some agents show it, whatever the server; and however they join the two."""
+    """Match a tool also by its bare name, as some agents show it, and however they join it with the server's."""
     form = _NAME if request.call.kind in FILE_KINDS else _NAME_OR_PATH
     names = [name for name in request.claimed_tools if form.fullmatch(name)]
     joined = [_joined(name).removeprefix("mcp_") for name in names if not name.startswith("mcp__")]

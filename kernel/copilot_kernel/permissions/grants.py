@@ -1,4 +1,4 @@
-"""What allows a call: rules, each matched exactly as it is written, and the mode `acceptEdits`."""
+"""Reasons to allow a call: rules, each matched exactly as it is written, and the mode `acceptEdits`."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _file_grant(request: PolicyRequest) -> Grant:
     if not request.paths:
         return Grant(problem="The call does not say which files it is about.")
     if kind == "move" and not request.has_two_ends:
-        return Grant(problem="The call names only one file, so it is not clear where that goes.")
+        return Grant(problem="The move does not name a destination.")
     return _every(request, request.paths, kind)
 
 

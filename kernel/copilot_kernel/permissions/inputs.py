@@ -1,4 +1,4 @@
-"""What a tool call says it will do: command lines, their folder, paths, addresses, the tool of an MCP server.
+"""Claims of a tool call: command lines, their folder, paths, addresses, the tool of an MCP server.
 
 Agents put these into `rawInput` under many names; this is the one list of them. Nothing here raises.
 """
@@ -90,13 +90,13 @@ _DIFFED = re.compile(r"^(?:--- (.{1,4096})\n\+\+\+ (.{1,4096})|(?:rename|copy) (
 _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff")
 _NULL = frozenset({"/dev/null", "a/dev/null", "b/dev/null"})
 NOTEBOOK_PREFIX = "copilot-kernel-notebook-"
-"""No id of a call of the agent's begins so (`chat/calls.py`)."""
+"""No id of a call of the agent's begins so (`chat/our_calls.py`)."""
 _MCP_TOOL = re.compile(r"mcp__(.+?)__(.+)")
 
 
 @dataclass(frozen=True, slots=True)
 class CallInput:
-    """What a call says. Of a call about files, `paths` are all strings that may be one, as the agent wrote them."""
+    """Claims of a call. Of a call about files, `paths` are all strings that may be one, as the agent wrote them."""
 
     # Command lines without repeats; each may be what runs.
     commands: tuple[str, ...]
@@ -168,7 +168,7 @@ def _named(call: ToolCall, leaves: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _within(limit: int, paths: Iterable[str]) -> tuple[tuple[str, ...], bool]:
-    """As many of the paths as are examined, without repeats, and whether there are more."""
+    """Return as many paths as are examined, without repeats, and whether there are more."""
     kept = tuple(islice(dict.fromkeys(filter(None, paths)), limit + 1))
     is_deep = sum(path.count("/") for path in kept) > _MAX_FOLDERS
     return kept[: _MAX_SAMPLE if is_deep else limit], is_deep or len(kept) > limit
@@ -180,14 +180,14 @@ def commands(raw_input: Any) -> tuple[str, ...]:
 
 
 def _scripts(raw_input: Any, leaves: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """Also what stands deeper in the input under a name for commands."""
+    """Return command lines, also those deeper in the input under a name for commands."""
     named, known = _strings(raw_input, SCRIPT_NAMES), set(_strings(raw_input, COMMAND_NAMES))
     deeper = [value for key, value in leaves if key in COMMAND_NAMES + SCRIPT_NAMES and value not in known]
     return tuple(dict.fromkeys((*named, *deeper)))
 
 
 def _run_by(name: str, raw_input: Any) -> list[str]:
-    """As `lines_under`, but of a shell that is given one line, the line."""
+    """Return the lines that a call runs; for a shell that is given one line, that line."""
     value = member(raw_input, name)
     is_shell = isinstance(value, list | tuple) and len(value) == 3 and tuple(value[:2]) in _SHELLS
     return [value[2]] if is_shell and isinstance(value[2], str) else lines_under(name, raw_input)
@@ -253,12 +253,12 @@ def title(call: ToolCall) -> str:
 
 
 def is_of_notebook(call: ToolCall) -> bool:
-    """Whether we ask it for a tool of the notebook's."""
+    """Return True if our own question about a notebook tool has this input."""
     return call.call_id.startswith(NOTEBOOK_PREFIX)
 
 
 def _given_names(call: ToolCall) -> list[str]:
-    """What the agent itself calls the tool: as one name, or as that of a server and its tool."""
+    """Return the names that the agent itself gives the tool: one name, or those of a server and its tool."""
     places = [call.meta, *call.meta.values()]
     pairs = (f"mcp__{server}__{name}" for place in places for server, name in _invoked(place))
     return [call.name, *(name for place in places for name in _strings(place, TOOL_NAMES)), *pairs]
@@ -318,7 +318,7 @@ def _may_be_path(key: str, value: str) -> bool:
 
 
 def _may_be_name(key: str, value: str) -> bool:
-    """Of a move: where it goes may stand under any name, and may be a mere name."""
+    """Return True if a string may be a move's destination, which may stand under any name."""
     return key not in _NO_PATHS and 0 < len(value) <= MAX_PATH and "\n" not in value
 
 
@@ -339,7 +339,7 @@ def _like_path(value: str) -> bool:
 
 
 def _strings(raw_input: Any, names: Iterable[str]) -> list[str]:
-    """What stands under one of the names, if it is a string or a list of them."""
+    """Return the strings under one of the names: a string or a list of them."""
     values = [raw_input[name] for name in names if name in raw_input] if isinstance(raw_input, dict) else []
     some = chain.from_iterable(
         value[: MAX_MEMBERS + 1] if isinstance(value, list | tuple) else [value] for value in values

@@ -44,11 +44,11 @@ class Ledger:
     count: int = 0
 
     def answered(self, call: ToolCall, answer: PermissionAnswer) -> Ledger:
-        """With the answer to a question about `call`."""
+        """Return the ledger with the answer to a question about `call`."""
         return self._with(call, _outcome(answer), answer.by, answer.rule, answer.reason)
 
     def acted(self, call: ToolCall, outcome: LedgerOutcome, reason: str) -> Ledger:
-        """With something that the agent did without a question, or against the answer."""
+        """Return the ledger with an action that was not asked about, or went against the answer."""
         return self._with(call, outcome, "none", "", "" if reason == outcome else reason)
 
     def _with(self, call: ToolCall, outcome: LedgerOutcome, by: AnsweredBy, rule: str, reason: str) -> Ledger:
@@ -57,7 +57,7 @@ class Ledger:
 
 
 def subject_of(call: ToolCall) -> str:
-    """What the call is about: its commands, else its title and the paths that the title does not name.
+    """Return the subject of a call: its commands, else its title and the paths that the title does not name.
 
     A tool of an MCP server is named, whatever it is given.
     """
@@ -83,7 +83,7 @@ _UNASKED: LedgerOutcome = "not asked"
 
 
 def unasked_action(request: PolicyRequest) -> str | None:
-    """That the agent should have asked: about a change, a command, or something outside the project.
+    """Return the action that the agent should have asked about: a change, a command, something outside the project.
 
     Searching and fetching are not counted.
     """
@@ -94,11 +94,11 @@ def unasked_action(request: PolicyRequest) -> str | None:
     return f"{_UNASKED}, outside the project: {outside}" if outside else None
 
 
-def why_covered(request: PolicyRequest, decision: Decision, standing: Iterable[ToolCall]) -> str | None:
-    """What the user had allowed that covers the call; `decision` is what would be decided about it.
+def why_covered(request: PolicyRequest, decision: Decision, always_allowed: Iterable[ToolCall]) -> str | None:
+    """Return what the user had allowed that covers the call; `decision` is what would be decided about it.
 
-    `standing` are the calls for which the user chose an option of kind `allow_always`. What such an answer covers is up
-    to the agent; counted is what is certain: the same command, tool or paths, and later edits in the project.
+    `always_allowed` are the calls for which the user chose an option of kind `allow_always`. What such an answer covers
+    is up to the agent; counted is what is certain: the same command, tool or paths, and later edits in the project.
     """
     if changed_settings(request):
         return None
@@ -106,7 +106,7 @@ def why_covered(request: PolicyRequest, decision: Decision, standing: Iterable[T
         return f"covered by {decider(decision, request.context.mode)}"
     if decision.outcome == "reject":
         return None
-    subject = next((found for earlier in standing if (found := _same_subject(request, earlier))), None)
+    subject = next((found for earlier in always_allowed if (found := _same_subject(request, earlier))), None)
     return f"covered by your earlier answer to {subject}" if subject else None
 
 
@@ -127,7 +127,7 @@ def _same_subject(request: PolicyRequest, earlier: ToolCall) -> str | None:
 
 
 def _is_outside(path: str, context: PolicyContext) -> bool:
-    """For certain: by its spelling, or because it is known where it leads."""
+    """Return True if a path is certainly outside: by its spelling, or because it is known where it leads."""
     if "\0" in path or "://" in path or not context.root:
         return False
     absolute = context.absolute(path)

@@ -98,10 +98,10 @@ class Places:
         return posixpath.join(self.cwd, folder, path)
 
     def resolve(self, text: str, folder: str = "") -> ResolvedPath:
-        """What is known of the path `text`, relative to `folder` (default: `cwd`)."""
+        """Return the known facts about the path `text`, relative to `folder` (default: `cwd`)."""
         path = self.absolute(text, folder)
         real = self.real.get(path)
-        unknown = None if real else f"It is not known where `{text}` leads."
+        unknown = None if real else f"Cannot tell where `{text}` leads."
         return ResolvedPath(text, path, real, unusable(text) or unknown)
 
     def inner(self, path: str) -> tuple[str, ...] | None:
@@ -194,13 +194,15 @@ def protection(names: Iterable[str], *, changes: bool) -> str | None:
 
 @lru_cache(maxsize=4096)
 def may_be_protected(name: str) -> bool:
-    """Whether a path may be protected because it ends in `name`: a quick look before `protection`."""
+    """Return True if a path that ends in `name` may be protected: a quick look before `protection`."""
     plain = plain_name(name).strip()
     return bool(_name_protection(plain)) or any(row[-1] == plain for row in _rows(changes=True))
 
 
 def _contains(names: tuple[str, ...], row: tuple[str, ...], *, changes: bool) -> bool:
-    """For changes, the folder of a row counts as well, with which the rest would come or go."""
+    """Return True if a row covers the path. For changes, its folder counts as well, with which the rest would come or
+    go.
+    """
     if changes and len(row) > 1 and names[-1] == row[0]:
         return True
     return any(names[at : at + len(row)] == row for at, name in enumerate(names) if name == row[0])
@@ -250,7 +252,7 @@ def glob_protection(glob: str, *, changes: bool, hidden: bool = False) -> str | 
 
 
 def name_fits(name: str, glob: str) -> bool:
-    """Whether a shell may replace `glob` by `name`; a glob that is too long to check always fits."""
+    """Return True if a shell may replace `glob` by `name`; a glob that is too long to check always fits."""
     return len(glob) > MAX_NAME or fnmatchcase(name, re.sub(r"[*?]{2,}", "*", glob).replace("[^", "[!"))
 
 

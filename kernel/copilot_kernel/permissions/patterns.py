@@ -40,19 +40,19 @@ class Glob:
         return self.base != "root" and self.parts[0] in ("*", "**")
 
     def folders(self, places: Places) -> tuple[str, ...]:
-        """Where `base` is: as written, and with links followed."""
+        """Folders in which `base` is: as written, and with links followed."""
         if self.base == "system":
             return ("/",)
         folder = places.root if self.base == "root" else places.home
         return (folder, places.real.get(folder, folder))
 
     def matches(self, path: str, places: Places, *, with_folder: bool = False) -> bool:
-        """For allowing: `path` itself, with its exact case. `with_folder`: `src/**` also matches `src`."""
+        """Match for allowing: `path` itself, with its exact case. `with_folder`: `src/**` also matches `src`."""
         parts = self.parts[:-1] if with_folder and self.parts[-2:] == ("**", "*") else self.parts
         return any(_fits(parts, inner) for inner in self._inner(path, places))
 
     def touches(self, path: str, places: Places) -> bool:
-        """For denying and asking: also everything in a folder that matches, in any case."""
+        """Match for denying and asking: also everything in a folder that matches, in any case."""
         wide = self._wide
         return any(
             is_too_deep(inner) or _fits((*wide, "**"), tuple(map(plain_name, inner)))
@@ -60,7 +60,7 @@ class Glob:
         )
 
     def is_under(self, path: str, places: Places, *, at_any_depth: bool = False) -> bool:
-        """For denying and asking: something that matches may lie in the folder `path`.
+        """Match for denying and asking: something that matches may lie in the folder `path`.
 
         A pattern with wildcards counts only up to the first, unless `at_any_depth`.
         """
@@ -75,7 +75,7 @@ class Glob:
         return False
 
     def may_match(self, glob: str, places: Places) -> bool:
-        """For denying and asking: the shell may replace `glob`, an absolute path, by a path that matches.
+        """Match for denying and asking: the shell may replace `glob`, an absolute path, by a path that matches.
 
         Compared up to the first `**`; where both sides have wildcards, only the ends of their names are compared.
         """
@@ -163,7 +163,7 @@ def _may_meet(rule: tuple[str, ...], given: tuple[str, ...]) -> bool:
 
 
 def _may_become(glob: str, name: str) -> bool:
-    """Whether a shell may replace `glob` by `name`, which may have wildcards too. None matches a leading dot."""
+    """Return True if a shell may replace `glob` by `name`, which may have wildcards too. None matches a leading dot."""
     if name[:1] == "." and glob[:1] in ("*", "?", "["):
         return False
     if not (_has_wildcard(name) and _has_wildcard(glob)):
@@ -193,7 +193,7 @@ class Domain:
         return self.with_subdomains and "." not in self.host
 
     def matches(self, url: str) -> bool:
-        """For allowing: nothing in `url` may be ambiguous."""
+        """Match for allowing: nothing in `url` may be ambiguous."""
         split = _plain_split(url)
         if split is None:
             return False
@@ -202,7 +202,7 @@ class Domain:
         return wanted and self._is_host((split.hostname or "").removesuffix("."))
 
     def touches(self, url: str) -> bool:
-        """For denying and asking: any port, any spelling of the host, and every part that may be taken for it."""
+        """Match for denying and asking: any port, any spelling of the host, and every part that may be taken for it."""
         hosts = {_address(host) for host in _hosts(url)}
         is_address = self.host[:1].isdecimal()
         return any(
@@ -242,7 +242,7 @@ def host_of(url: str) -> str | None:
 
 
 def _plain_split(url: str) -> SplitResult | None:
-    """None if programs may disagree about the host: with control characters, backslashes, users, non-ASCII letters."""
+    """Split a URL; None if programs may disagree about its host (control characters, backslashes, users, non-ASCII)."""
     if len(url) > MAX_URL or not re.fullmatch(r"https?://[!-\[\]-~]+", url, re.IGNORECASE):
         return None
     try:

@@ -22,12 +22,13 @@ from .patterns import host_of
 from .programs import starts_programs
 from .question import Question
 from .remote import added_hosts
-from .request import CHANGING, PolicyContext, PolicyRequest, contradiction, paths
+from .request import CHANGING, EXTRA_FIELD, PolicyContext, PolicyRequest, contradiction, paths
 from .rulebook import NAME_OF, Rule, Rules, parse
 
 __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "paths", "reject"]
 
-ALLOWED_BY_MODE = "The mode {} allows it in the project."
+CHANGES_SETTINGS = "It may change settings of Copilot Kernel, which always asks:"
+ALLOWED_BY_MODE = "Mode {} allows it in the project."
 NO_ALLOW_ONCE = "But the agent does not offer to allow it only once."
 PLAN = "plan"
 REMOTE = "Showing this text loads content from {}, and the address itself can carry data there."
@@ -40,7 +41,7 @@ ALWAYS_ASKED = ("mcp__notebook__restart_kernel",)
 
 @dataclass(frozen=True)
 class Decision:
-    """With outcome `reject`, `option` is None if the agent offers no way to say no; only `cancelled` is left then."""
+    """Decision about a request. With outcome `reject`, `option` is None if the agent offers no way to say no."""
 
     outcome: Literal["allow", "ask", "reject"]
     option: PermissionOption | None
@@ -99,13 +100,13 @@ def _first(options: Sequence[PermissionOption], kind: str) -> PermissionOption |
 def _find(request: PolicyRequest) -> Decision:
     mode, rules = request.context.mode, request.context.rules
     if mode == PLAN:
-        return Decision("reject", None, "mode", "The mode is plan: nothing is changed or run.")
+        return Decision("reject", None, "mode", "Mode plan rejects every request.")
     if denied := next((rule for rule in rules.deny if matches(rule, request)), None):
         return Decision("reject", None, "rule", f"The rule {denied.text} denies it.", (denied.text,))
     if request.given.tool in ALWAYS_ASKED:
-        return Decision("ask", None, "mode", "All variables would be lost, which always prompts.")
+        return Decision("ask", None, "mode", "A restart loses all variables, so it always asks.")
     if settings := changed_settings(request):
-        return Decision("ask", None, "mode", f"It may change our own settings ({settings}), which always prompts.")
+        return Decision("ask", None, "mode", f"{CHANGES_SETTINGS} {settings}.")
     if asked := next((rule for rule in rules.ask if matches(rule, request)), None):
         return Decision("ask", None, "rule", f"The rule {asked.text} asks about it.", (asked.text,))
     limits = (*rules.deny, *rules.ask)
@@ -113,11 +114,11 @@ def _find(request: PolicyRequest) -> Decision:
         return Decision("ask", None, "rule", possible[1], (possible[0].text,))
     is_confined = mode == SANDBOXED and _is_of_own_processes(request)
     if (is_confined or is_trusted(request)) and (reason := next(_hiding_places(limits, request), None)):
-        return Decision("ask", None, "rule", f"{reason} What a rule denies or asks about may hide in it.")
+        return Decision("ask", None, "rule", f"{reason} It could contain something that a deny or ask rule covers.")
     if mode == BYPASS:
-        return Decision("allow", None, "mode", f"The mode {BYPASS} allows everything.")
+        return Decision("allow", None, "mode", f"Mode {BYPASS} allows everything.")
     if is_confined and not added_hosts(request):
-        return Decision("allow", None, "mode", f"The mode {SANDBOXED} allows it: it is done in the sandbox.")
+        return Decision("allow", None, "mode", f"Mode {SANDBOXED} allows it: it runs in the sandbox.")
     return _granted(request)
 
 
@@ -134,7 +135,7 @@ def _is_of_own_processes(request: PolicyRequest) -> bool:
 
 
 def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[str]:
-    """Where everything is allowed: what a rule that denies or asks could not look into."""
+    """Return what deny and ask rules could not look into, for modes that allow everything."""
     kind, given = request.call.kind, request.given
     parts = ("command", "path", "domain", "server")
     commands, paths, hosts, servers = (any(getattr(rule, part) for rule in limits) for part in parts)
@@ -144,11 +145,11 @@ def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[s
         launching = (command.words[0] for command in request.commands if starts_programs(command.words))
         yield from (f"`{program}` can start another program." for program in launching)
     unknown = (path.text for path in (*request.paths, *request.written) if paths and not path.real)
-    yield from (f"It is not known where `{text[:200]}` leads." for text in unknown)
+    yield from (f"Cannot tell where `{text[:200]}` leads." for text in unknown)
     named_files = kind in ("read", "edit", "delete", "move")
     gaps = (
         (bool(limits) and given.is_too_large, "The input is too large to check."),
-        (commands and given.commands and given.unknown_member, f"`{given.unknown_member}` stands beside the command."),
+        (commands and given.commands and given.unknown_member, EXTRA_FIELD.format(given.unknown_member)),
         ((commands or paths) and kind == "execute" and not given.commands, "The call does not name its command."),
         (servers and kind in ("other", "execute") and not (given.commands or given.tool), NO_TOOL),
         (paths and named_files and not given.paths, "The call does not name its files."),
@@ -159,7 +160,7 @@ def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[s
 
 
 def decider(decision: Decision, mode: str) -> str:
-    """Who decided in the user's place, such as "rule `Bash(ls)`"."""
+    """Name who decided in the user's place, such as "rule `Bash(ls)`"."""
     if decision.by == "mode":
         return f"mode {mode}"
     return f"rule{'s' * (len(decision.rules) > 1)} {' and '.join(f'`{rule}`' for rule in decision.rules)}"
@@ -181,7 +182,7 @@ def _granted(request: PolicyRequest) -> Decision:
 
 
 def _grant(request: PolicyRequest, added: str = "") -> Grant:
-    """What each list allows, with a rule that is `added` to it."""
+    """Return the grants of each list, with a rule that is `added` to it."""
     rules, more = request.context.rules, (parse(added),) if added else ()
     found = Grant()
     for allow in (rules.allow, *rules.limits):

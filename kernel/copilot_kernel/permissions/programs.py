@@ -1,4 +1,4 @@
-"""What is known about single programs: the table `policy.toml`, and which words of a command it is about.
+"""Knowledge about single programs: the table `policy.toml`, and the words of a command that it is about.
 
 The table lists words that require confirmation because they start another program, write elsewhere or change settings.
 It is not a sandbox: a rule such as `Bash(git *)` is trust in git, with any arguments but these.
@@ -29,7 +29,7 @@ _EFFECTS: dict[Effect, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ProgramRow:
     """One row of the table; `policy.toml` describes its fields."""
 
     programs: tuple[str, ...]
@@ -49,7 +49,7 @@ class Row:
 class Table:
     """`policy.toml`. `filters` has for each program its options, those whose value follows, and its operands."""
 
-    by_program: dict[str, tuple[Row, ...]]
+    by_program: dict[str, tuple[ProgramRow, ...]]
     filters: dict[str, tuple[re.Pattern[str], re.Pattern[str], int]]
     names: dict[str, frozenset[str]]
 
@@ -58,7 +58,7 @@ class Table:
 def table() -> Table:
     """Read once, when the first command is judged."""
     data = policy_data()
-    by_program: dict[str, tuple[Row, ...]] = {}
+    by_program: dict[str, tuple[ProgramRow, ...]] = {}
     for row in map(_row, data["row"]):
         by_program |= {program: (*by_program.get(program, ()), row) for program in row.programs}
     names = {name: frozenset(listed.split()) for name, listed in data["names"].items()}
@@ -66,14 +66,14 @@ def table() -> Table:
 
 
 def _filter(flags: str, valued: str, operands: int, counts: str = "") -> tuple[re.Pattern[str], re.Pattern[str], int]:
-    """From letters that stand alone, letters that take a value, and a pattern for numbers."""
+    """Build a filter from letters that stand alone, letters that take a value, and a pattern for numbers."""
     value = rf"-[{flags}]*[{valued}]" if valued else "(?!)"
     return re.compile(rf"-[{flags}]+|{value}.+|{counts or '(?!)'}", re.DOTALL), re.compile(value), operands
 
 
-def _row(data: dict[str, Any]) -> Row:
+def _row(data: dict[str, Any]) -> ProgramRow:
     fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-    return Row(**fields)
+    return ProgramRow(**fields)
 
 
 def program_name(word: str) -> str:
@@ -82,7 +82,7 @@ def program_name(word: str) -> str:
 
 
 def is_option(word: str, option: str) -> bool:
-    """Whether `word` is `option`, also abbreviated, joined with its value, or in a cluster of letters."""
+    """Return True if `word` is `option`, also abbreviated, joined with its value, or in a cluster of letters."""
     if option.endswith("*"):
         return word.startswith(option[:-1])
     if option.startswith("--"):
@@ -119,14 +119,14 @@ def starts_programs(words: Words) -> bool:
     return any(row.where == "program" and row.effect == "runs" for row in rows)
 
 
-def _reason(row: Row, program: str, word: str) -> str:
+def _reason(row: ProgramRow, program: str, word: str) -> str:
     if row.where == "program" and not row.form:
         return f"`{program}` {_EFFECTS[row.effect]}; {SPELL_IT_OUT}"
     shown = program if word == program else f"{program} {word if len(word) <= 60 else word[:59] + '…'}"
     return f"`{shown}` {_EFFECTS[row.effect]}; only a rule that spells this out allows it."
 
 
-def _matches(row: Row, words: Words, globs: frozenset[str]) -> Iterator[int]:
+def _matches(row: ProgramRow, words: Words, globs: frozenset[str]) -> Iterator[int]:
     """Indexes of the words that the row is about."""
     match row.where:
         case "program":
@@ -144,20 +144,20 @@ def _matches(row: Row, words: Words, globs: frozenset[str]) -> Iterator[int]:
             yield from _of_subcommand(row, words)
 
 
-def _listed(row: Row, words: Words, start: int) -> Iterator[int]:
+def _listed(row: ProgramRow, words: Words, start: int) -> Iterator[int]:
     given = list(words)
     if row.programs[0] == "tar" and words[1:2] and words[1][:1] != "-":
         given[1] = f"-{words[1]}"
     yield from (at for at in range(start, len(words)) if row.matches(given[at]))
 
 
-def _subcommand_index(row: Row, words: Words) -> int:
+def _subcommand_index(row: ProgramRow, words: Words) -> int:
     """The first word that is neither an option nor, as far as the row tells, the value of one."""
     found = (at for at in range(1, len(words)) if words[at][:1] != "-" and words[at - 1] not in row.words)
     return next(found, len(words))
 
 
-def _of_subcommand(row: Row, words: Words) -> Iterator[int]:
+def _of_subcommand(row: ProgramRow, words: Words) -> Iterator[int]:
     """Behind global options, which may have values, the subcommand is any word of its name."""
     places = range(1, len(words)) if words[1:2] and words[1][:1] == "-" else range(1, 2)
     start = next((at for at in places if words[at : at + 1] and words[at] == row.where), None)

@@ -65,7 +65,7 @@ class PermissionAnswer:
         return self.option is not None and self.option.kind in ("reject_once", "reject_always")
 
     def words(self, options: Sequence[PermissionOption]) -> str:
-        """What was decided and by whom, such as `denied by you: “Use Python instead”`; in one line.
+        """Return decision and decider in one line, such as `denied by you: “Use Python instead”`.
 
         Of the `options` that there were, the chosen one is named if that does not tell it.
         """

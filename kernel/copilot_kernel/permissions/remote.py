@@ -1,4 +1,4 @@
-"""What a page loads when it shows Markdown, and from where: an image is a request, and its address can carry data.
+"""Hosts from which a page loads something when it shows Markdown: an image is a request that can carry data.
 
 A link is loaded by a click only. What may load more than it names, or cannot be read, counts as loading.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SUFFIXES = (".md", ".markdown")
 UNKNOWN = "a host that is not known"
 # Of one text; to read it takes about a second.
-MAX_CHARS = 100_000
+MAX_MARKDOWN_CHARS = 100_000
 # As browsers read it: also `https:host`, `//host` and `\\host`.
 _HOST = re.compile(r"(?:\b(?:https?|ftp|wss?):[/\\]*|(?<![\w/\\])[/\\]{2,})([^\s/\\?#\"'<>(),;]+)", re.IGNORECASE)
 # Of a style.
@@ -32,7 +32,7 @@ _PATCH = re.compile(r"^(?:@@|\*\*\* )", re.MULTILINE)
 
 
 def added_hosts(request: PolicyRequest) -> tuple[str, ...]:
-    """From where a page would load what it did not load before an edit of a Markdown cell or file."""
+    """Return hosts that a page would load from after an edit of a Markdown cell or file, and did not before."""
     if request.call.kind != "edit" or not _is_markdown(request):
         return ()
     return tuple(sorted({host for old, new in _changes(request) for host, _ in _sources(new) - _sources(old)}))
@@ -60,7 +60,7 @@ def _side(mark: str, patch: str) -> str:
 def _sources(text: str) -> frozenset[tuple[str, str]]:
     """Each host, or what could be any, with what tells it from others of that name."""
     try:
-        if len(text) > MAX_CHARS:
+        if len(text) > MAX_MARKDOWN_CHARS:
             raise ValueError
         env = dict[str, Any]()
         html = _parser().render(text, env)
@@ -100,10 +100,10 @@ def _of_page(html: str, definitions: list[str]) -> Iterator[tuple[str, str]]:
 
 @cache
 def _parser() -> MarkdownIt:
-    """As the page's, or reading more: others disagree about indented code, nesting and addresses."""
+    """Parse as the page does, or read more: programs disagree about indented code, nesting and addresses."""
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"maxNesting": MAX_CHARS}).enable("table")
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_MARKDOWN_CHARS}).enable("table")
     parser.validateLink = lambda url: True  # type: ignore[method-assign]
     parser.add_render_rule("code_block", lambda _, tokens, at, options, env: parser.render(tokens[at].content, env))
     return parser

@@ -19,6 +19,7 @@ from .rulebook import Rules
 from .shell import CommandLine, parse_line
 
 CHANGING = frozenset({"edit", "delete", "move"})
+EXTRA_FIELD = "The call has an extra field, `{}`, that may change what runs."
 _READING = frozenset({"read", "search", "think", "fetch"})
 _MAX_OPERANDS = 600
 _NO_RULES = Rules()
@@ -79,7 +80,7 @@ class PolicyRequest:
 
     @property
     def has_two_ends(self) -> bool:
-        """Of a move: it names at least two files."""
+        """True for a move that names at least two files."""
         return len({posixpath.normpath(path.written) for path in self.paths}) > 1
 
     @cached_property
@@ -93,7 +94,7 @@ class PolicyRequest:
 
     @cached_property
     def verdicts(self) -> tuple[CommandVerdict, ...]:
-        """What the rules that allow say about each line."""
+        """Return the verdicts of the allow rules about each line."""
         allow = [rule.command for rule in self.context.rules.allow if rule.command]
         return tuple(judge_line(line, allow, self.context, self.folder.written) for line in self.lines)
 
@@ -182,7 +183,7 @@ def contradiction(request: PolicyRequest) -> str | None:
 
 
 def is_another(now: ToolCall, allowed: ToolCall, cwd: str) -> bool:
-    """Whether a call has another command, folder or changed file than when it was allowed.
+    """Return True if a call has another command, folder or changed file than when it was allowed.
 
     What was not named then may be named now: agents add details while a call runs.
     """
@@ -207,7 +208,7 @@ def _with_kind(request: PolicyRequest) -> Iterator[str]:
         (is_known and given.scripts, "The input contains a script that is not declared as a command."),
         (
             given.commands and given.unknown_member and not (kind == "other" and given.tool),
-            f"`{(given.unknown_member or '')[:40]}` stands beside the command and may change what it does.",
+            EXTRA_FIELD.format((given.unknown_member or "")[:40]),
         ),
         (kind in FILE_KINDS | _READING and given.commands, f"The call is of kind {kind}, but it contains a command."),
         (

@@ -87,7 +87,7 @@ class Rule:
 
     @property
     def _allows_code(self) -> bool:
-        """It covers a tool of the notebook that runs code."""
+        """Return True if a rule covers a notebook tool that runs code."""
         return any(map(self.covers_tool, RUNNING_TOOLS))
 
 
@@ -178,7 +178,7 @@ class StatedRule:
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """What is in force. `mode` is one of `config.PERMISSION_MODES`, `mode_origin` says who set it.
+    """Rules in force. `mode` is one of `config.PERMISSION_MODES`, `mode_origin` says who set it.
 
     `lists` are those of the settings that allow; `stated` has their rules, too.
     """
@@ -190,7 +190,7 @@ class Rulebook:
 
     @classmethod
     def of(cls, settings: Settings) -> Rulebook:
-        """What the settings say."""
+        """Return the rulebook of the settings."""
         lists = allow_lists(settings)
         allowing = [StatedRule("allow", text, each.origin) for each in lists for text in each.rules]
         others = (
@@ -207,12 +207,12 @@ class Rulebook:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Which rules match nothing, and why."""
+        """Say which rules match nothing, and why."""
         return self._read[1]
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Which rules allow more, or less, than they seem to."""
+        """Say which rules allow more, or less, than they seem to."""
         return self._read[2]
 
     def texts(self, kind: Kind) -> tuple[str, ...]:
@@ -220,19 +220,19 @@ class Rulebook:
         return tuple(each.text for each in self.stated if each.kind == kind)
 
     def in_mode(self, mode: str, origin: str = HERE) -> Rulebook:
-        """With another mode. Raises UsageError if it is unknown."""
+        """Return the rulebook with another mode. Raises UsageError if it is unknown."""
         if mode not in PERMISSION_MODES:
             raise UsageError(f'Unknown permission mode "{mode}".', f"Choose one of: {', '.join(PERMISSION_MODES)}.")
         return replace(self, mode=mode, mode_origin=origin)
 
     def adding(self, kind: Kind, text: str, origin: str = HERE) -> Rulebook:
-        """With one more rule, once in its list. Raises UsageError if it is not a rule."""
+        """Return the rulebook with one more rule. Raises UsageError if it is not a rule."""
         check(text)
         others = (each for each in self.stated if (each.kind, each.text) != (kind, text))
         return replace(self, stated=(*others, StatedRule(kind, text, origin)))
 
     def without(self, text: str) -> Rulebook:
-        """Without this rule, in whatever lists it stands. Raises UsageError if it is in none."""
+        """Return the rulebook without a rule, in whatever lists it stands. Raises UsageError if it is in none."""
         left = tuple(each for each in self.stated if each.text != text)
         lists = tuple(replace(each, rules=tuple(rule for rule in each.rules if rule != text)) for each in self.lists)
         if left == self.stated:

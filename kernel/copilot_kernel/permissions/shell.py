@@ -1,4 +1,4 @@
-"""What a command line runs: a strict lexer for bash with a closed set of shapes.
+"""Strict lexer for bash command lines with a closed set of forms.
 
 Plain words, quotes, the operators between commands, null redirections and redirections into a literal file are
 understood. Everything else makes the line unclear, with the reason. Whatever bash would expand, evaluate or treat as a
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 # Nobody reads a longer command to its end.
-MAX_CHARS = 10_000
+MAX_LINE_CHARS = 10_000
 MAX_COMMANDS = 50
 # Words, quotes and operators. Ordinary lines have fewer than a hundred; the limit bounds the time of a decision.
 MAX_TOKENS = 600
@@ -55,8 +55,8 @@ def parse_line(text: str) -> CommandLine:
 
 def invisible(text: str) -> str | None:
     """Why a person who reads `text` would not see all of it."""
-    if len(text) > MAX_CHARS:
-        return f"The command is longer than {MAX_CHARS:,} characters."
+    if len(text) > MAX_LINE_CHARS:
+        return f"The command is longer than {MAX_LINE_CHARS:,} characters."
     found = _NO_INK.search(text)
     plain = text.replace("\n", " ").replace("\t", " ")
     if not found and plain.isprintable():
@@ -312,7 +312,7 @@ def _checked_word(word: _Word, *, is_program: bool) -> str:
 
 
 def _checked_command(words: tuple[str, ...]) -> tuple[str, ...]:
-    """After `time`, which is a keyword, bash looks for keywords and assignments again."""
+    """Check a command after `time`, a keyword after which bash looks for keywords and assignments again."""
     timed = words[0] == "time"
     first = next((word for word in words if not (timed and word in ("time", "-p", "--"))), "")
     if _KEYWORDS.fullmatch(first):

@@ -129,7 +129,7 @@ def changes_of(
 
 def _is_done(call: ToolCall) -> bool:
     """Also one that went on although it was refused."""
-    return "completed" in (call.status, call.standing.reported)
+    return "completed" in (call.status, call.outcome.reported)
 
 
 def _is_command(call: ToolCall) -> bool:

@@ -62,7 +62,7 @@ class Footer:
     session so far. `seconds` is None in batch runs, whose output is compared. `cells` are those of the notebook: what
     the agent did to each, such as "edited and ran", its name, and its id unless it has gone. `undo` is what `%undo`
     takes: the front-end extension puts a button there. `undone` names files and cells that were restored, and are no
-    longer among `changes` and `cells`. `standing`: see `Chat.standing`.
+    longer among `changes` and `cells`. `standing`: see `AgentCommands.standing`.
     """
 
     agent: str = ""

@@ -2,7 +2,7 @@
 
 from .comparison import Comparison, Kind
 from .probe import SandboxUnavailable
-from .sandbox import Sandbox, listed, raise_sandbox, summary, unavailable
+from .sandbox import Sandbox, create_sandbox, listed, summary, unavailable
 from .srt import SOCKETS
 
 __all__ = [
@@ -11,8 +11,8 @@ __all__ = [
     "Kind",
     "Sandbox",
     "SandboxUnavailable",
+    "create_sandbox",
     "listed",
-    "raise_sandbox",
     "summary",
     "unavailable",
 ]

@@ -1,4 +1,4 @@
-"""Where known agents keep what they remember, and what of it they may change in a sandbox."""
+"""Folders where known agents keep their state, and what of it they may change in a sandbox."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AgentState:
 
 
 def agent_states(program: str, environ: Mapping[str, str], home: Path) -> tuple[AgentState, ...]:
-    """Of the agent whose program has this name; empty for one that we do not know."""
+    """Return the state folders of the agent whose program has this name; empty for an unknown one."""
 
     def place(variable: str, default: str, below: str = "") -> Path:
         chosen = environ.get(variable)

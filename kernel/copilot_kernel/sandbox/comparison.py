@@ -1,4 +1,4 @@
-"""Whether the protected files of a project are what they were: compared once, after each turn.
+"""Comparison of a project's protected files, once after each turn.
 
 Mounts keep the agent from changing those that existed when its sandbox was made. They cannot keep it from creating
 others; and Linux takes a mount off a file that a program outside replaces by a rename, as many editors do.
@@ -16,7 +16,7 @@ from .protected import Search
 
 
 class Kind(Enum):
-    """What happened, as a line for the user."""
+    """Kind of change, as a line for the user."""
 
     NEW = "New since the agent was started: {}. Review what is there: Git, editors or other agents act on it."
     CHANGED = (
@@ -37,7 +37,7 @@ class Comparison:
         self._missed: set[str] = set()
 
     def compare(self) -> dict[Kind, list[str]]:
-        """What is news since the last time, as names for the user. Reads the disk."""
+        """Return changes since the last comparison, as names for the user. Reads the disk."""
         search, before = Search(self.project), self.states
         self.states = states_of((*before, *search.paths))
         new = [path for path, state in self.states.items() if state and not before.get(path)]
@@ -53,7 +53,7 @@ class Comparison:
 
 
 def states_of(paths: Iterable[str]) -> dict[str, str]:
-    """What is at each path: differs if it is another file or folder, or a file has been written; empty if nothing is.
+    """Return the state at each path: it differs after a replacement or a write to a file; empty if nothing is there.
 
     What is in a folder does not count: a mount holds it whatever changes there outside, as Git's folder does at each
     commit.

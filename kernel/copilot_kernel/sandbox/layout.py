@@ -1,4 +1,4 @@
-"""What exists inside the sandbox of one agent: the system, its programs, its state, the project."""
+"""Layout of one agent's sandbox: the system, its programs, its state, the project."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Layout:
                 )
 
     def add(self, path: Path, access: Access) -> None:
-        """Nothing, if it does not exist."""
+        """Add a path, if it exists."""
         if path.exists():
             with suppress(_LeadsOut):
                 self.mounts.append(Mount(str(self._located(path)), access))
@@ -73,7 +73,7 @@ class Layout:
         self.mounts += (Mount(f"/proc/{name}", Access.READ, f"/proc/{name}") for name in _kernel_files())
 
     def add_programs(self, commands: Sequence[Sequence[str]]) -> tuple[Path, ...]:
-        """What these command lines name, and Python with this package. Returns our own code in the project."""
+        """Add what these command lines name, and Python with this package. Returns our own code in the project."""
         folder, environ = self.settings.folder, self.environ
         each = (programs.needed_by(argv, folder, environ) for argv in commands)
         needed = (*chain.from_iterable(each), *programs.python_environment())
@@ -97,7 +97,7 @@ class Layout:
             self._add_state(state)
 
     def add_project(self, git_folder: Path | None, protected: Iterable[str]) -> None:
-        """What is protected where it really is; a link of the agent's must not make anything outside visible."""
+        """Add the project. Protects what a link leads to, without making anything outside visible."""
         self.mounts += (Mount(str(folder), Access.WRITE) for folder in self.writable)
         if git_folder:
             self.add(git_folder, Access.READ)
@@ -106,7 +106,7 @@ class Layout:
                 self.mounts.append(Mount(str(path), Access.READ))
 
     def hide(self, paths: Iterable[Path], handover: Path) -> None:
-        """What the agent must not find in the project; a file is one without settings."""
+        """Hide a path of the project; a file becomes one without settings."""
         empty = handover / "nothing.json"
         empty.write_text("{}\n", "utf-8")
         for path in map(programs.real, paths):
@@ -114,7 +114,7 @@ class Layout:
                 self.mounts.append(Mount(str(path), Access.HIDDEN, "" if path.is_dir() else str(empty)))
 
     def arguments(self) -> tuple[str, ...]:
-        """For bubblewrap. Makes what is needed for it.
+        """Return the arguments of bubblewrap, and make what they need.
 
         Raises OSError, and SandboxUnavailable if something hides the project.
         """
@@ -146,7 +146,7 @@ class Layout:
         self.mounts.append(Mount(located, Access.WRITE, str(self._private[located])))
 
     def _make_points(self, placed: Mapping[str, Mount]) -> None:
-        """What is mounted in private folders needs something to be mounted on.
+        """Make what private folders need as mount points.
 
         bubblewrap would follow links of the agent's to make that, also outside. Raises OSError.
         """
@@ -158,7 +158,7 @@ class Layout:
                 _make(self._private[target], Path(path).relative_to(target).parts, is_folder=is_folder)
 
     def _located(self, path: Path) -> Path:
-        """Without links; those on the way exist inside, too."""
+        """Return the path without links; those on the way exist inside, too."""
         try:
             real, links = programs.links_of(path.expanduser())
         except OSError as error:

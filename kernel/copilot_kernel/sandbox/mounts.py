@@ -1,4 +1,4 @@
-"""Which paths exist inside, and how, as arguments of bubblewrap. Pure.
+"""Paths that exist inside, and how, as arguments of bubblewrap. Pure.
 
 The deepest entry for a path counts, and of two for the same path the stricter one. A read-only entry does not hold its
 parents: `mv .git .git2; mkdir -p .git/hooks` would replace it. So each folder between it and what is writable becomes a
@@ -36,14 +36,16 @@ class Mount:
 
 
 def placed(mounts: Iterable[Mount]) -> dict[str, Mount]:
-    """What is mounted at which path, in the order of mounting: the strictest, and parents of what is held."""
+    """Return the entry to mount at each path, in order: the strictest, and parents of what is held."""
     chosen = _with_parents(_strictest(mounts))
     ordered = sorted(chosen, key=lambda path: path.split("/"))
     return {path: chosen[path] for path in ordered if not _is_so_already(chosen[path], _around(path, chosen))}
 
 
 def arguments(placed: Mapping[str, Mount], links: Mapping[str, str]) -> Iterator[str]:
-    """For bubblewrap, after the root was bound read-only. `links`: symbolic links that hidden folders would hide."""
+    """Return arguments of bubblewrap, after the root was bound read-only. `links`: links that hidden folders would
+    hide.
+    """
     for path in sorted({*placed, *links}, key=lambda path: path.split("/")):
         around = _around(path, placed)
         if path in placed:
@@ -78,7 +80,7 @@ def _with_parents(placed: dict[str, Mount]) -> dict[str, Mount]:
 
 
 def _in_source(around: Mount, path: str) -> str:
-    """Where `path` is outside, if another folder stands around it."""
+    """Return where `path` is outside, if another folder is mounted around it."""
     return posixpath.join(around.source, posixpath.relpath(path, around.path)) if around.source else ""
 
 

@@ -1,4 +1,4 @@
-"""Whether there can be a sandbox here, and what stands in its way."""
+"""Find out whether there can be a sandbox here, and what prevents it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SWITCHES = {
     "user/max_user_namespaces": "0",
     "kernel/apparmor_restrict_unprivileged_userns": "1",
 }
-"""Of sysctl, with the value that forbids it."""
+"""Switches of sysctl, with the value that forbids a sandbox."""
 _INSTALL = {
     "bwrap": ("bubblewrap (bwrap) is not installed", "Install it, for example: sudo apt-get install bubblewrap"),
     "socat": (
@@ -54,7 +54,7 @@ class SandboxUnavailable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class SandboxTools:
     """Absolute paths of programs, and the PATH on which they find others; empty: not needed here."""
 
     path: str
@@ -63,8 +63,10 @@ class Tools:
     socat: str = ""
 
 
-def find_tools(hosts: Sequence[str] | None, environ: Mapping[str, str], writable: tuple[Path, ...] = ()) -> Tools:
-    """For a sandbox whose network is limited to `hosts`, if there is such a list. Raises SandboxUnavailable.
+def find_tools(
+    hosts: Sequence[str] | None, environ: Mapping[str, str], writable: tuple[Path, ...] = ()
+) -> SandboxTools:
+    """Find the programs for a sandbox, with a network limited to `hosts` if given. Raises SandboxUnavailable.
 
     A program in a folder that the agent writes to is not used.
     """
@@ -72,12 +74,12 @@ def find_tools(hosts: Sequence[str] | None, environ: Mapping[str, str], writable
     if sys.platform == "darwin":
         if hosts is None:
             raise SandboxUnavailable("On macOS a sandbox needs a list of hosts", _LIST)
-        return Tools(path, srt=_find("srt", environ, writable))
+        return SandboxTools(path, srt=_find("srt", environ, writable))
     if sys.platform != "linux":
         raise SandboxUnavailable("A sandbox needs Linux or macOS", _ELSEWHERE)
     if hosts is None:
-        return Tools(path, _find("bwrap", environ, writable))
-    return Tools(path, *(_find(name, environ, writable) for name in ("bwrap", "srt", "socat")))
+        return SandboxTools(path, _find("bwrap", environ, writable))
+    return SandboxTools(path, *(_find(name, environ, writable) for name in ("bwrap", "srt", "socat")))
 
 
 def _find(name: str, environ: Mapping[str, str], writable: tuple[Path, ...]) -> str:
@@ -110,7 +112,7 @@ def try_command(command: Sequence[str], name: str, environ: Mapping[str, str] | 
 
 
 def obstacles(sysctl: Path = Path("/proc/sys")) -> str:
-    """Which switch of the system is the cause, and how to change it, as far as that can be seen."""
+    """Say which switch of the system is the cause, and how to change it, as far as that can be seen."""
     closed = [name for name, value in _SWITCHES.items() if _value(sysctl / name) == value]
     if not closed:
         return _CONTAINER

@@ -23,7 +23,7 @@ _WORK_TREE = re.compile(r"^[ \t]*worktree[ \t]*=[ \t]*\"?([^\"\n;#]+)", re.MULTI
 
 
 class Search:
-    """What is protected in `project`, a path without links. Links are not followed.
+    """Protected paths of `project`, a path without links. Links are not followed.
 
     A folder in `paths` stands for all that is in it. `missed` are folders that we may not look into, and the project
     itself if there is more than is looked at.
@@ -67,18 +67,18 @@ class Search:
 
 
 def _is_protected(parts: tuple[str, ...]) -> bool:
-    """Whether the path of these parts in the project is read-only in a sandbox. Its own secrets may be changed."""
+    """Return True if the path of these parts is read-only in a sandbox. The project's own secrets may be changed."""
     why = protection((*parts, "_"), changes=True)  # with a name below it, only whole rows of names count
     return why not in (None, "may hold secrets", "belongs to Git")
 
 
 def _is_bare(names: Collection[str]) -> bool:
-    """Whether Git takes a folder for a repository, by the `names` in it."""
+    """Return True if Git takes a folder with these `names` in it for a repository."""
     return "HEAD" in names and ("commondir" in names or {"objects", "refs"}.issubset(names))
 
 
 def common_git_folder(project: Path) -> Path | None:
-    """Of a work tree or submodule, Git's folder elsewhere; None if there is none.
+    """Return Git's folder elsewhere of a work tree or submodule; None if there is none.
 
     The file `.git` may be anyone's: what it names must be a repository that names this project itself.
     """

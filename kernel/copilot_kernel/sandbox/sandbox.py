@@ -21,7 +21,7 @@ from . import srt
 from .comparison import Comparison, states_of
 from .layout import Layout
 from .mounts import Access
-from .probe import ALONE, BUBBLEWRAP, SandboxUnavailable, Tools, find_tools, try_bubblewrap, try_command
+from .probe import ALONE, BUBBLEWRAP, SandboxTools, SandboxUnavailable, find_tools, try_bubblewrap, try_command
 from .protected import Search, common_git_folder
 
 SUMMARY = "can write only in this project; Git is read-only"
@@ -53,14 +53,14 @@ class Sandbox:
         return (*self.prefix, "--chdir", cwd, "--", *changed, *argv)
 
     def environment(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """What the command is started with: `environ` without what leads outside, or what is for programs outside.
+        """Return `environ` without what leads outside, or is for programs outside.
 
         bubblewrap gets no more: its own environment can be read inside.
         """
         return _passed(environ) if self.outer is None else dict(self.outer)
 
 
-def raise_sandbox(
+def create_sandbox(
     settings: Settings,
     commands: Sequence[Sequence[str]],
     handover: Path,
@@ -86,7 +86,7 @@ def raise_sandbox(
 
 def _made(
     layout: Layout,
-    tools: Tools,
+    tools: SandboxTools,
     hosts: Sequence[str],
     commands: Sequence[Sequence[str]],
     handover: Path,
@@ -118,7 +118,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def summary(settings: Settings) -> str:
-    """How far an agent reaches in the sandbox of these settings."""
+    """Say how far an agent reaches in the sandbox of these settings."""
     hosts = settings.sandbox_hosts
     return SUMMARY if hosts is None else f"{SUMMARY}; network: {listed(hosts) or 'none'}"
 
@@ -133,7 +133,7 @@ def unavailable(settings: Settings, environ: Mapping[str, str] = os.environ) -> 
     return None
 
 
-def _try(tools: Tools, hosts: tuple[str, ...] | None) -> None:
+def _try(tools: SandboxTools, hosts: tuple[str, ...] | None) -> None:
     """Raises SandboxUnavailable."""
     if hosts is None:
         try_bubblewrap(tools.bubblewrap)
@@ -142,7 +142,7 @@ def _try(tools: Tools, hosts: tuple[str, ...] | None) -> None:
 
 
 @lru_cache(maxsize=8)
-def _try_srt(tools: Tools, hosts: tuple[str, ...]) -> None:
+def _try_srt(tools: SandboxTools, hosts: tuple[str, ...]) -> None:
     """Start a sandbox once; an answer of yes is kept. Raises SandboxUnavailable."""
     with TemporaryDirectory(prefix="copilot-kernel-", dir=srt.SOCKETS) as folder:
         words = (*srt.command(tools, hosts, Path(folder)), "--chdir", "/", "--", "/bin/sh", "-c", ":")

@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from .mounts import Access, Mount, parents
-from .probe import BUBBLEWRAP, IN_SRT, SandboxUnavailable, Tools
+from .probe import BUBBLEWRAP, IN_SRT, SandboxTools, SandboxUnavailable
 
 LOOPBACK = ("127.0.0.1", "localhost")
 USER = "1000"
-"""Whom `srt` takes root for, on Linux: for root it drops what another bubblewrap inside needs."""
+"""User as whom `srt` sees root on Linux: for root it drops what another bubblewrap inside needs."""
 SOCKETS = "/tmp"
 """The folder of the settings must be in it: `srt` makes sockets there, whose paths must be short."""
 _GLOB = frozenset("*?[]")
 Json = dict[str, Any]
 
 
-def linux_settings(tools: Tools, hosts: Sequence[str]) -> Json:
+def linux_settings(tools: SandboxTools, hosts: Sequence[str]) -> Json:
     """No rules for files: bubblewrap inside has them. `rg` would only be needed for such rules, but is looked for."""
     files = {"disabled": True, "denyRead": [], "allowWrite": [], "denyWrite": []}
     network = _network(hosts) | {"allowAllUnixSockets": True}
@@ -34,7 +34,7 @@ def linux_settings(tools: Tools, hosts: Sequence[str]) -> Json:
 
 
 def macos_settings(hosts: Sequence[str], mounts: Iterable[Mount]) -> Json:
-    """As far as these rules can say what `mounts` say; where they cannot, they are stricter.
+    """Return `mounts` as rules of `srt` on macOS; where these cannot say the same, they are stricter.
 
     A private folder does not stand in the place of another one, and what is denied inside a writable folder stays
     denied below, too. Raises SandboxUnavailable for a path that would be read as a pattern.
@@ -56,7 +56,7 @@ def macos_settings(hosts: Sequence[str], mounts: Iterable[Mount]) -> Json:
     return {"network": _network(hosts), "filesystem": files}
 
 
-def linux_script(tools: Tools, hosts: Sequence[str], inner: Sequence[str]) -> str:
+def linux_script(tools: SandboxTools, hosts: Sequence[str], inner: Sequence[str]) -> str:
     """A shell script for the namespace: starts bubblewrap with the arguments `inner` and its own.
 
     Clients reach loopback without a proxy, so each listed port of it is forwarded through the proxy.
@@ -76,7 +76,7 @@ MACOS_SCRIPT = 'export NO_PROXY= no_proxy=; cd "$2" && shift 3 && exec "$@"\n'
 
 
 def command(
-    tools: Tools, hosts: Sequence[str], folder: Path, mounts: Iterable[Mount] = (), inner: Sequence[str] = ()
+    tools: SandboxTools, hosts: Sequence[str], folder: Path, mounts: Iterable[Mount] = (), inner: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """The command, which takes more arguments of bubblewrap. Writes what it needs into `folder`.
 
@@ -90,14 +90,14 @@ def command(
     return (*around, tools.srt, "--settings", str(folder / "srt.json"), "--", "/bin/sh", str(folder / "start"))
 
 
-def environment(tools: Tools, folder: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """Of `srt` itself, which runs outside: nothing in it may be the agent's choice. Sockets are made in `folder`."""
+def environment(tools: SandboxTools, folder: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of `srt`, which runs outside: the agent chooses nothing in it. Sockets go to `folder`."""
     own = {"TMPDIR": str(folder)} if tools.bubblewrap else {"CLAUDE_CODE_TMPDIR": str(make_temporary(folder))}
     return {**environ, "PATH": tools.path, **own}
 
 
 def make_temporary(folder: Path) -> Path:
-    """Where the agent has its temporary files on macOS."""
+    """Make the folder of the agent's temporary files on macOS."""
     (made := folder / "tmp").mkdir(exist_ok=True)
     return made
 

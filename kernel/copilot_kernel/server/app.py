@@ -137,7 +137,7 @@ class CopilotApp(ExtensionApp):
     approval_seconds = Float(300, min=0, help="A question in the chat is rejected after so long.").tag(config=True)
     activity_timeout = Float(
         min=0,
-        help="A turn and its questions count as activity of the server for so long; default: the kernel's setting.",
+        help="Seconds that a turn or question keeps the server from being culled; default: the kernel's setting.",
     ).tag(config=True)
     permission_mode = Enum(PERMISSION_MODES, "default", help=f"Of HTTP requests: {', '.join(PERMISSION_MODES)}.").tag(
         config=True

@@ -24,7 +24,7 @@ class Metrics:
         )
         self.first_token = Histogram(
             "copilot_first_token_seconds",
-            "Until the agent said something",
+            "Time to first text, in seconds",
             buckets=BUCKET_SECONDS,
             registry=registry,
         )

@@ -14,8 +14,8 @@ from ..acp.messages import ConfigUpdate, Update
 from ..agentd.client import BrokerTransport, local_agent
 from ..agentd.hub import Hub
 from ..chat import Chat, open_chat
-from ..chat.agent import Retry
-from ..chat.sharing import run_agent
+from ..chat.agent_start import run_agent
+from ..chat.retry import Retry
 from ..config import Settings
 from ..errors import AgentError, CopilotError
 from ..frontend.chat_runner import CLOSE_LIMIT, ChatRunner
@@ -74,7 +74,7 @@ class AgentPool:
 
     def _chat(self, settings: Settings, place: str) -> Chat:
         chat = open_chat(settings, retry=Retry(max_attempts=MAX_STARTS), connect=self._connect, place=place)
-        chat.observers.append(self._learn)
+        chat.state.observers.append(self._learn)
         return chat
 
     def _learn(self, update: Update | None) -> None:

@@ -35,7 +35,10 @@ class CellChange:
 
 
 class CellLog:
-    """What the agent's tools do to cells in one turn. A cell that is moved or run is touched, but not changed."""
+    """Record of what the agent's tools do to cells in one turn.
+
+    A cell that is moved or run is touched, but not changed.
+    """
 
     def __init__(self) -> None:
         self._changes: dict[str, CellChange] = {}
@@ -47,7 +50,7 @@ class CellLog:
 
     @property
     def changes(self) -> tuple[CellChange, ...]:
-        """Those that are not as they were, in the order of the last change."""
+        """Return cells that are not as they were, in the order of the last change."""
         return tuple(each for each in self._changes.values() if each.before != each.after)
 
     @property
@@ -98,7 +101,7 @@ class CellPlan(NamedTuple):
 
 
 async def plan_cells(notebook: LiveNotebook | None, log: CellLog) -> CellPlan:
-    """What can be restored now. Cells are named by their place."""
+    """Return what can be restored now. Cells are named by their place."""
     changes = log.changes
     if not changes:
         return CellPlan()
@@ -123,7 +126,7 @@ async def plan_cells(notebook: LiveNotebook | None, log: CellLog) -> CellPlan:
 
 
 def _name(change: CellChange) -> str:
-    """Of a cell that is not in the notebook."""
+    """Name a cell that is not in the notebook."""
     what = "deleted" if change.after is None else "inserted" if change.before is None else "edited"
     return f"{what} cell “{(change.after or change.before or '').strip()[:_NAME_CHARS]}”"
 
@@ -163,7 +166,7 @@ async def restore_cells(
 
 
 async def _restore(notebook: LiveNotebook, change: CellChange) -> Sequence[str]:
-    """What could not be restored of it."""
+    """Restore a cell; return what could not be restored of it."""
     if change.before is None:
         assert change.after is not None
         await notebook.delete(change.id, change.after)

@@ -1,4 +1,4 @@
-"""What each turn changed, and how to restore it.
+"""History of what each turn changed, and how to restore it.
 
 Nothing here raises because something could not be saved: a turn goes on, and its record says what cannot be restored.
 """
@@ -24,7 +24,7 @@ from ..rendering.changes import changes_of
 from .cells import CHANGED_SINCE
 from .listing import named
 from .record import ChangedFile, TurnFiles, TurnRecorder
-from .repository import NO_GIT, SECONDS, TOO_SLOW, Repository, Snapshot
+from .repository import NO_GIT, SNAPSHOT_SECONDS, TOO_SLOW, Repository, Snapshot
 from .tree import ABSENT, Tree, digest_of
 
 # Earlier ones cannot be undone.
@@ -34,7 +34,7 @@ MAX_FAILURES = 6
 NOTEBOOK_OPEN = "it is open beside the notebook"
 NOTHING_OPEN = OpenDocuments()
 NOTEBOOK_UNKNOWN = "it may be this notebook, whose path is not known"
-LOST = "Not everything was recorded: the disk did not answer, or there was too much to look at."
+LOST = "Some changes were not recorded: the disk was too slow, or there were too many files."
 CELLS_ONLY = f"Only cells are covered: {NO_GIT}."
 NAMED_ONLY = "Only files that edits name are covered, none that commands changed: {}."
 UNREAD = "Not everything could be read; not covered: {}."
@@ -44,9 +44,9 @@ _EMPTY = digest_of(b"")
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What undoing a turn would do now. `certain` files were changed by its calls, and by nothing else; `uncertain`
-    ones may have been changed by something else, too. `skipped` are the others, with the reason.
+class UndoPlan:
+    """Effects of undoing a turn now. `certain` files were changed by its calls, and by nothing else; `uncertain` ones
+    may have been changed by something else, too. `skipped` are the others, with the reason.
     """
 
     turn: TurnFiles
@@ -74,7 +74,7 @@ class _Snapshots:
 
     def begin(self, since: Snapshot | None = None) -> None:
         """Begin one, unless one is being made: that was begun before the first turn."""
-        self._deadline = time.monotonic() + SECONDS
+        self._deadline = time.monotonic() + SNAPSHOT_SECONDS
         is_made = self._thread.is_alive() and not self._is_over.is_set()
         if not is_made and self._failures < MAX_FAILURES:
             self._is_over, self._taken = Event(), []
@@ -83,7 +83,7 @@ class _Snapshots:
             self._thread.start()
 
     def wait(self) -> Snapshot:
-        """That which was begun. It is broken off if it is not done now and SECONDS after it was asked for."""
+        """Wait for the snapshot that was begun; cancel it if it is not done SECONDS after it was asked for."""
         if self._thread.is_alive():
             self._thread.join(max(0.0, self._deadline - time.monotonic()))
         self._is_over.set()
@@ -150,7 +150,7 @@ class UndoHistory:
         if self._recorder is not None and not self._is_hanging and self._recorder.note(call):
             thread = Thread(target=self._recorder.look, args=(call,), daemon=True)
             thread.start()
-            thread.join(SECONDS)
+            thread.join(SNAPSHOT_SECONDS)
             self._is_hanging = thread.is_alive()
 
     async def end(self, number: int) -> None:
@@ -165,7 +165,7 @@ class UndoHistory:
         turns = [TurnFiles(number, lost, commands=commands, notes=(LOST,))]
         if not self._is_hanging:
             self._snapshots.begin(start)
-            with anyio.move_on_after(2 * SECONDS):
+            with anyio.move_on_after(2 * SNAPSHOT_SECONDS):
                 work = partial(self._finished, turns[0], recorder, start)
                 turns.append(await to_thread.run_sync(work, abandon_on_cancel=True))
         if turns[-1].files or commands or turns[-1].notes:
@@ -174,8 +174,8 @@ class UndoHistory:
         while len(self.turns) > MAX_TURNS:
             del self.turns[min(self.turns)]
 
-    def plan(self, number: int, shown: OpenDocuments = NOTHING_OPEN) -> Plan:
-        """What undoing a turn would do; nothing if it changed nothing, or is forgotten. Reads the files."""
+    def plan(self, number: int, shown: OpenDocuments = NOTHING_OPEN) -> UndoPlan:
+        """Return the plan of undoing a turn; nothing if it changed nothing, or is forgotten. Reads the files."""
         turn = self.turns.get(number, TurnFiles(number))
         beside = {os.path.realpath(path) for path in shown.beside}
         certain, uncertain, skipped = list[ChangedFile](), list[ChangedFile](), list[tuple[str, str]]()
@@ -190,9 +190,9 @@ class UndoHistory:
                 skipped.append((file.path, problem))
             else:
                 (certain if file.is_certain else uncertain).append(file)
-        return Plan(turn, tuple(certain), tuple(uncertain), tuple(skipped))
+        return UndoPlan(turn, tuple(certain), tuple(uncertain), tuple(skipped))
 
-    def restore(self, plan: Plan, files: Sequence[ChangedFile]) -> Outcome:
+    def restore(self, plan: UndoPlan, files: Sequence[ChangedFile]) -> Outcome:
         """Restore `files` of `plan`, each wholly or not at all; never over something that has changed since.
 
         A new file goes only when nothing is left of the turn that it may be the last copy of.
@@ -215,7 +215,7 @@ class UndoHistory:
         return Outcome(tuple(done), tuple((path, problem) for path, problem in skipped.items() if problem))
 
     def content_before(self, file: ChangedFile) -> bytes | None:
-        """What `file` held before its turn; None if it was no file, or that is not saved. Reads at once."""
+        """Return the content of `file` before its turn; None if it was no file, or that is not saved. Blocks."""
         return self._repository.content(file.before.content) if file.before.kind == "file" else None
 
     def close(self) -> None:
@@ -250,7 +250,7 @@ class UndoHistory:
             return error.strerror or str(error)
 
     def _finished(self, turn: TurnFiles, recorder: TurnRecorder, start: Snapshot) -> TurnFiles:
-        """With what the files are now. In a thread."""
+        """Return the record with the files as they are now. Runs in a thread."""
         recorder.close()
         end = self._snapshots.wait()
         files = tuple(recorder.finish(start, end))

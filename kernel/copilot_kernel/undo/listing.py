@@ -1,4 +1,4 @@
-"""What the turns of a conversation changed, one by one: the rows of `%changes`, and `_copilot.changes`."""
+"""Changes of a conversation's turns, one by one: the rows of `%changes`, and `_copilot.changes`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ListedChange(NamedTuple):
 
 
 def listed(turns: Iterable[TurnFiles]) -> Iterator[ListedChange]:
-    """In the order of `turns`; of each one files, then cells, commands and notes."""
+    """Return changes in the order of `turns`; of each one files, then cells, commands and notes."""
     for turn in turns:
         for file in turn.files:
             by = named(file.calls) if file.is_certain else UNCERTAIN
@@ -42,12 +42,12 @@ def listed(turns: Iterable[TurnFiles]) -> Iterator[ListedChange]:
 
 
 def is_new(change: ChangedFile | CellChange) -> bool:
-    """It was not there before."""
+    """True if it was not there before."""
     return change.before is None if isinstance(change, CellChange) else change.before.kind == "absent"
 
 
 def is_deleted(change: ChangedFile | CellChange) -> bool:
-    """It is not there any more."""
+    """True if it is not there any more."""
     return change.after is None if isinstance(change, CellChange) else change.after.kind == "absent"
 
 

@@ -1,4 +1,4 @@
-"""Which files a turn changed, and by which calls: what each was before, and what it was at the end.
+"""Record of the files that a turn changed, and by which calls: each before, and at the end.
 
 The snapshots before and after the turn say what is different. Files that calls name are looked at as well, when such a
 call or the question about it begins and ends: so it is known what the user wrote while a question was open, whether
@@ -51,7 +51,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class TurnFiles:
-    """What turn `number` changed, as it was at its end. `new_folders` were not there before.
+    """Changes of turn `number`, as they were at its end. `new_folders` were not there before.
 
     `commands` are titles; what is said in `notes` could not be looked at. `cells`: see `cells.py`.
     """
@@ -118,7 +118,7 @@ class TurnRecorder:
             self._look(path, None)
 
     def finish(self, start: Snapshot, end: Snapshot) -> Iterator[ChangedFile]:
-        """What is different; `start` and `end` are of the turn."""
+        """Return what differs; `start` and `end` are the snapshots of the turn."""
         paths = {path for path in {*self._named, *end.changed} if not self._is_excluded(path)}
         covered = {path for path in paths if start.covers(path) and end.covers(path)}
         for path in covered.intersection(self._named):
@@ -154,7 +154,7 @@ class TurnRecorder:
             named.calls[call.id] = call
 
     def _read(self, path: str) -> FileState:
-        """What is there, which is saved."""
+        """Read and save what is there."""
         state, data = self._tree.read(path)
         if state.kind in ("file", "link"):
             try:
@@ -179,16 +179,16 @@ class TurnRecorder:
 
 
 def _may_have_run(call: ToolCall) -> bool:
-    """Whether `call` may write, or has written: it is not refused or asked about, or was done anyway."""
-    is_held = call.status in ("waiting", "rejected") or call.standing.asked in ("open", "refused")
+    """Return True if `call` may write, or has written: it is not refused or asked about, or was done anyway."""
+    is_held = call.status in ("waiting", "rejected") or call.outcome.asked in ("open", "refused")
     return _is_done(call) or not is_held
 
 
 def _is_done(call: ToolCall) -> bool:
-    return call.standing.reported == "completed"
+    return call.outcome.reported == "completed"
 
 
 def _phase(call: ToolCall) -> tuple[object, ...]:
-    """Whether a call is asked about, runs, or has ended, and what it says: most updates are about its progress."""
+    """Return the phase of a call and its claims, since most updates are about its progress."""
     phase = "over" if call.status in FINAL else "asked" if call.status == "waiting" else "runs"
     return phase, _is_done(call), call.kind, *map(id, (call.content, call.locations, call.raw_input))

@@ -27,7 +27,7 @@ from ..programs import find_outside, project_folders
 from .tree import ABSENT, MAX_FILE_BYTES, FileState, Tree, digest_of
 
 # Seconds that a Git command other than a snapshot may take.
-SECONDS = 1.0
+SNAPSHOT_SECONDS = 1.0
 # Of a project that is not in a Git work tree.
 MAX_FILES, MAX_BYTES = 20_000, 500 * 1000 * 1000
 # Of one conversation, and of all of the user's; and what of it snapshots leave for files that calls name.
@@ -86,12 +86,12 @@ class Snapshot:
     changed: Changes = field(default_factory=dict)
 
     def covers(self, path: str) -> bool:
-        """Whether it knows what was at `path`, or that nothing was."""
+        """Return True if the snapshot knows what was at `path`, or that nothing was."""
         return not self.problem and self.uncovered.isdisjoint((path, *map(str, PurePosixPath(path).parents)))
 
 
 class Repository:
-    """Of the project `tree`, in a folder below `parent`. It is made when it is first needed, and removed by `close`.
+    """Repository of the project `tree`, in a folder below `parent`; made when first needed, and removed by `close`.
 
     All methods block, and may be called from any thread; but only one snapshot is taken at a time.
     """
@@ -128,7 +128,7 @@ class Repository:
             return Snapshot(FAILED)
 
     def content(self, digest: str) -> bytes | None:
-        """None if it is not there, or something else than its name says."""
+        """Return a blob; None if it is not there, or does not have the content that its name says."""
         try:
             data, _ = self._git("cat-file", "blob", digest)
         except (OSError, subprocess.CalledProcessError):
@@ -176,7 +176,7 @@ class Repository:
         return Snapshot("", self._last, dict(self._files), frozenset(uncovered.union(unread)), tuple(unread))
 
     def _sorted_out(self, names: set[str], uncovered: set[str], unread: list[str]) -> Found:
-        """What can be added. The others are noted: Git itself would give up at a file that it cannot read."""
+        """Return what can be added, and note the others: Git itself would give up at a file that it cannot read."""
         changed: Found = {}
         for path in names:
             try:
@@ -259,11 +259,11 @@ class Repository:
         is_over: Callable[[], bool] | None = None,
         environment: Mapping[str, str] = _ENVIRONMENT,
     ) -> tuple[bytes, bytes]:
-        """What it prints, and its warnings. Raises OSError and CalledProcessError."""
+        """Run git; return its output and warnings. Raises OSError and CalledProcessError."""
         where = (f"--git-dir={self._made()}", f"--work-tree={self._work_tree or self._tree.root}")
         command = (self._program or "", *where, *self._options, *arguments)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        pipe, data, deadline = subprocess.PIPE, os.fsencode(given), time.monotonic() + SECONDS
+        pipe, data, deadline = subprocess.PIPE, os.fsencode(given), time.monotonic() + SNAPSHOT_SECONDS
         with subprocess.Popen(
             command, cwd=self._tree.root, env={**inherited, **environment}, stdin=pipe, stdout=pipe, stderr=pipe
         ) as process:
@@ -286,7 +286,7 @@ def _names(listed: bytes) -> list[str]:
 
 
 def _states(line: bytes, path: str, start: Snapshot, end: Snapshot) -> tuple[FileState, FileState]:
-    """Of one file, from a line of `diff-tree`: `:MODE MODE BLOB BLOB LETTER`."""
+    """Return the states of one file, from a line of `diff-tree`: `:MODE MODE BLOB BLOB LETTER`."""
     old, new, before, after, _ = line[1:].decode().split(" ")
     state = _state(new, after, end.files.get(path))
     return _state(old, before, (end if old == new else start).files.get(path)), state
@@ -314,7 +314,7 @@ def _size(folder: Path) -> int:
 
 
 def _common_folder(named: Path) -> Path:
-    """Where the repository is whose work tree has `named`: that folder, or what it names, as in further work trees."""
+    """Return the repository whose work tree has `named`: that folder, or what it names, as in further work trees."""
     folder = named if named.is_dir() else named.parent / _text(named).removeprefix("gitdir:").strip()
     return folder / _text(folder / "commondir").strip()
 

@@ -22,7 +22,7 @@ _SAFE = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOC
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What is at a path. `mode` has the permission bits of a file; a folder counts as absent.
+    """State of a path. `mode` has the permission bits of a file; a folder counts as absent.
 
     `content` is the digest of a file or of the target of a link, and what tells one `large` file from another.
     `unknown` is what could not be read.
@@ -33,7 +33,7 @@ class FileState:
     content: str = ""
 
     def is_like(self, other: FileState) -> bool:
-        """Whether Git would see no difference: of the mode, it knows whether the owner may execute."""
+        """Return True if Git would see no difference: of the mode, it knows only whether the owner may execute."""
         return (self.kind, self.content, self.mode & 0o100) == (other.kind, other.content, other.mode & 0o100)
 
 
@@ -41,12 +41,12 @@ ABSENT, UNKNOWN = FileState("absent"), FileState("unknown")
 
 
 def digest_of(data: bytes) -> str:
-    """As Git names a blob."""
+    """Return the digest by which Git names a blob."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 class Tree:
-    """What is below `root`, an absolute path. Nothing is done through links."""
+    """Tree below `root`, an absolute path. It follows no links."""
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
@@ -62,7 +62,7 @@ class Tree:
         return whole
 
     def read(self, path: str) -> tuple[FileState, bytes]:
-        """What is at `path`, and the content of a file or the target of a link."""
+        """Return the state of `path`, and the content of a file or the target of a link."""
         try:
             return _read(self.place(path))
         except OSError as error:  # all others leave open what is there

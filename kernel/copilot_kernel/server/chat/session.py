@@ -14,7 +14,7 @@ from ...acp.messages import Block, TextBlock
 from ...acp.results import short_name
 from ...chat import Chat, Turn
 from ...chat.attachments import mentions
-from ...chat.turn_record import endings
+from ...chat.turn_record import footer_bundles
 from ...config import Settings
 from ...conversation.model import Conversation
 from ...errors import CopilotError, UsageError
@@ -279,7 +279,7 @@ class ChatSession:
     async def _done(self, turn: Turn) -> Done:
         changes = await self.context.chat_runner.changes(turn) or TurnChanges()
         footer = render_footer(Footer(unasked=turn.unasked_calls, standing=turn.standing, changes=changes)) or {}
-        shown = endings(replace(turn, undo=""), changes, timed=True)
+        shown = footer_bundles(replace(turn, undo=""), changes, timed=True)
         html = self.broadcaster.summaries[turn.number] = "".join(each["text/html"] for each in shown)
         return Done(turn.stop_reason, turn.usage, footer.get("text/plain"), html)
 

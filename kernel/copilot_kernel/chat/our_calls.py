@@ -1,4 +1,7 @@
-"""One entry for a call of a tool of ours: what we show and ask about stands where the agent's own entry stood.
+"""Calls of our own tools beside the agent's: their ids, and one entry for both.
+
+Ids of our calls begin with a prefix that no id of the agent's keeps. What we show and ask about stands where the
+agent's own entry stood.
 
 The agent announces the call on its connection, and makes it on another one, so either may come first. From then on its
 words about the call count no more, but for the output of one that has ended.
@@ -9,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from ..acp.messages import Json, ToolCallUpdate, Update
+from msgspec import structs
+
+from ..acp.messages import Json, PermissionRequest, ToolCallUpdate, Update
 from ..conversation import calls
 from ..conversation.model import Conversation, ToolCall
-from .calls import equal, unfinished
 
+OUR_PREFIX = "copilot-kernel-"
 MAX_CALLS = 100
 """The latest ones, of which late updates are still known."""
 
@@ -29,7 +34,7 @@ class _OurCall:
     call_id: str = ""
 
 
-class MergedCalls:
+class OurCalls:
     """The calls of our tools in one conversation, and the agent's ids for them."""
 
     def __init__(self) -> None:
@@ -42,7 +47,7 @@ class MergedCalls:
 
         `is_shown_by` says whether a call of the agent's is that one.
         """
-        waiting = (call for call in unfinished(now) if not call.standing.questions)
+        waiting = (call for call in unfinished(now) if not call.outcome.questions)
         found = next((call for call in waiting if is_shown_by(call)), None)
         self._ours[key] = _OurCall(key, now.turn, arguments, is_shown_by, found.call_id if found else "")
         for old in list(self._ours)[:-MAX_CALLS]:
@@ -53,10 +58,11 @@ class MergedCalls:
         """Another session has begun."""
         self._ours.clear()
 
-    def merge(self, update: Update, before: Conversation) -> Iterable[Update]:
-        """Direct an update that is about a call of ours to our entry."""
+    def filter(self, update: Update, before: Conversation) -> Iterable[Update]:
+        """Direct an update about a call of ours to our entry, and rename ids of the agent's that look like ours."""
         if not isinstance(update, ToolCallUpdate) or not update.id:
             return (update,)
+        update = _renamed(update)
         ours = self._known(update, before) or self._announced(update, before)
         if ours is None:
             return (update,)
@@ -87,3 +93,26 @@ class MergedCalls:
                 self._ours[each.key] = replace(each, call_id=update.id)
                 return self._ours[each.key]
         return None
+
+
+def request_of_agent(request: PermissionRequest) -> PermissionRequest:
+    """Return `request` from the agent, with ids that never look like ours."""
+    return structs.replace(request, tool_call=_renamed(request.tool_call))
+
+
+def _renamed(update: ToolCallUpdate) -> ToolCallUpdate:
+    return structs.replace(update, id=f"agent {update.id}") if update.id.startswith(OUR_PREFIX) else update
+
+
+def unfinished(now: Conversation) -> list[ToolCall]:
+    """The agent's own calls of this turn that have not ended, in order."""
+    theirs = (call for call in now.entries.unfinished() if call.turn == now.turn)
+    return [call for call in theirs if call.call_id and not call.call_id.startswith(OUR_PREFIX)]
+
+
+def equal(one: object, other: object) -> bool:
+    """Compare JSON, which may be nested deeper than can be compared."""
+    try:
+        return bool(one == other)
+    except RecursionError:
+        return False

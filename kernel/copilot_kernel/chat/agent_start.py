@@ -1,9 +1,10 @@
-"""Start the agent in the sandbox that the settings ask for, or say why it has none."""
+"""Start the agent: alone or shared with other conversations, in the sandbox that the settings ask for."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,15 +13,23 @@ from tempfile import TemporaryDirectory
 import anyio
 from anyio import to_thread
 
-from ..acp.locate import Launch
+from ..acp.agent_connection import open_transport, opened_within
+from ..acp.handlers import ClientHandlers
+from ..acp.locate import Launch, located, with_denied_tools
+from ..acp.mcp import with_mcp_flag
 from ..acp.messages import Block, TextBlock
+from ..acp.transport import single_error
+from ..agentd import client
+from ..agentd.client import BrokerTransport, shared_agent
+from ..agentd.hub import Hub
+from ..agentd.key import AgentSpec, shared_environment
+from ..agentd.start import Welcome
 from ..config import SANDBOXED, Settings
 from ..errors import AgentStartFailed
 from ..mcp_config import McpServer
 from ..rendering.plain import visible_line
-from ..sandbox import SOCKETS, Sandbox, SandboxUnavailable, listed, raise_sandbox
-from .rules import protected
-from .slash import has_slash
+from ..sandbox import SOCKETS, Sandbox, SandboxUnavailable, create_sandbox, listed
+from .rules import PolicyEvaluator, protected
 
 REQUIRED = "The agent was not started: a sandbox is required (COPILOT_KERNEL_SANDBOX). {}"
 UNSANDBOXED = "The agent runs without a sandbox: {}. {}"
@@ -28,6 +37,13 @@ READ_ONLY = "[Copilot Kernel] You run in a sandbox. Git is read-only here: propo
 ELSEWHERE = SandboxUnavailable(
     "it was not started by this kernel but runs elsewhere", "Sandbox it where it is started."
 )
+
+Connect = Callable[
+    [Settings, Launch, Sequence[McpServer], ClientHandlers], AbstractAsyncContextManager[BrokerTransport]
+]
+"""Connects to an agent that others use as well."""
+
+# -- the sandbox ---------------------------------------------------------------------------------------------------
 
 
 async def no_ports() -> tuple[int, ...]:
@@ -69,7 +85,7 @@ async def make_sandbox(
     try:
         if not launch.argv:
             raise ELSEWHERE
-        work = partial(raise_sandbox, settings, commands, folder, protected(settings), ports)
+        work = partial(create_sandbox, settings, commands, folder, protected(settings), ports)
         return await to_thread.run_sync(work), ""
     except (SandboxUnavailable, OSError) as error:
         hint = getattr(error, "hint", "")
@@ -94,9 +110,9 @@ class SandboxNote:
     def __init__(self) -> None:
         self._told: set[str] = set()
 
-    def introduction(self, sandbox: Sandbox | None, blocks: Sequence[Block], session: str) -> tuple[Block, ...]:
+    def preamble(self, session: str) -> tuple[Block, ...]:
         """What goes with this prompt to `session`, unless that is a command of the agent's."""
-        if sandbox is None or session in self._told or has_slash(blocks):
+        if session in self._told:
             return ()
         self._told.add(session)
         return (TextBlock(READ_ONLY),)
@@ -107,3 +123,51 @@ def in_sandbox(launch: Launch, sandbox: Sandbox | None, cwd: str) -> Launch:
     if sandbox is None:
         return launch
     return replace(launch, prefix=sandbox.command((), cwd), environ=sandbox.environment())
+
+
+# -- agents that several conversations share -------------------------------------------------------------------------
+
+
+def shares(settings: Settings, launch: Launch) -> bool:
+    """Whether `launch` is an agent to share: one that is started here, with a network that is no kernel's own.
+
+    From a sandbox with a list of hosts, the agent reaches the notebook's tools of one kernel only.
+    """
+    return settings.agent_sharing == "user" and bool(launch.argv) and settings.sandbox_hosts is None
+
+
+@asynccontextmanager
+async def shared(
+    settings: Settings, launch: Launch, servers: Sequence[McpServer], handlers: ClientHandlers
+) -> AsyncIterator[BrokerTransport]:
+    """The connection to the agent, which is started if no other notebook did. Raises AgentStartFailed."""
+    from jupyter_core.paths import jupyter_runtime_dir
+
+    environ = shared_environment(os.environ)
+    started = tuple(server for server in servers if server.type == "stdio")
+    spec = AgentSpec(settings, launch, started, handlers.offers, environ)
+    opening = shared_agent(
+        spec,
+        partial(make_sandbox, settings, launch, servers),
+        runtime=Path(jupyter_runtime_dir()),
+        idle=client.IDLE_SECONDS,
+    )
+    async with opened_within(settings.start_timeout, opening, launch.label) as transport:
+        yield transport
+
+
+async def run_agent(settings: Settings, idle: float, started: Callable[[Hub], None]) -> None:
+    """Run an agent for conversations of this process, until it has been idle for `idle` seconds, or ends.
+
+    Raises AgentNotFound and AgentStartFailed, before `started` is called.
+    """
+    servers = settings.passed_servers
+    launch = with_denied_tools(located(settings), PolicyEvaluator(settings).denied_tools())
+    async with sandboxed(settings, launch, servers) as (sandbox, unsandboxed):
+        with with_mcp_flag(launch, servers, sandbox.handover if sandbox else None) as launch, single_error():
+            launch = in_sandbox(launch, sandbox, settings.folder)
+            async with open_transport(launch, settings.folder, settings.start_timeout) as agent:
+                hub = Hub(agent, Welcome.of(sandbox, unsandboxed), idle, settings.answer_form, waits_for_kernels=True)
+                started(hub)
+                await hub.run()
+            await hub.disconnect_all()

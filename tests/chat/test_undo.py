@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat
-from copilot_kernel.chat.undoing import UNDONE
+from copilot_kernel.chat.undo import UNDONE
 from copilot_kernel.errors import AgentError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 

@@ -21,11 +21,10 @@ from ..errors import UsageError
 from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line
 from ..undo.cells import CellLog
-from ..undo.history import LOST, Outcome, Plan, UndoHistory
+from ..undo.history import LOST, Outcome, UndoHistory, UndoPlan
 from ..undo.listing import ListedChange, listed
 from ..undo.record import ChangedFile, TurnFiles
 from ..undo.tree import UNKNOWN
-from .slash import has_slash
 
 OFF = "Undo is off: the setting `undo` is false."
 UNDONE = (
@@ -44,7 +43,7 @@ class Undo:
         self._turns, self._is_on = turns, settings.undo
         # By session, what it has to know; the session of the last prompt, and how much of it went with that.
         self._undone: dict[str, list[str]] = {}
-        self._session, self._telling = "", 0
+        self._session, self._announced = "", 0
         self._session_of: dict[int, str] = {}
         self._mark = secrets.token_hex(2)
 
@@ -93,7 +92,7 @@ class Undo:
             turn = self.history.turns.get(number, TurnFiles(number))
             self.history.turns[number] = replace(turn, cells=cells)
 
-    async def plan(self, number: int, shown: OpenDocuments) -> Plan:
+    async def plan(self, number: int, shown: OpenDocuments) -> UndoPlan:
         """See `UndoHistory.plan`. Raises UsageError if turns are not recorded."""
         self.leave_out(shown.notebook)
         return await to_thread.run_sync(self._recorded().plan, number, shown)
@@ -102,31 +101,32 @@ class Undo:
         """The agent has to know that these were restored, which turn `number` had changed."""
         self._undone.setdefault(self._session_of.get(number, ""), []).extend(names)
 
-    async def restore(self, plan: Plan, files: Sequence[ChangedFile]) -> Outcome:
+    async def restore(self, plan: UndoPlan, files: Sequence[ChangedFile]) -> Outcome:
         """Restore `files` of `plan`, between two turns."""
         async with self._turns:
             outcome = await to_thread.run_sync(partial(self._recorded().restore, plan, files))
         self.undone(plan.turn.number, outcome.done)
         return outcome
 
-    def introduction(self, blocks: Sequence[Block], session: str) -> tuple[Block, ...]:
-        """What the agent has to know with this prompt to `session`, unless that is a command of the agent's.
+    async def begun(self, session: str) -> None:
+        """Wait until the turn can be recorded, whose prompt goes to `session`."""
+        self._session, self._announced = session, 0
+        await self.history.begun()
 
-        It goes with each prompt until `told`.
-        """
-        undone = self._undone.get(session, [])
-        self._session, self._telling = session, 0 if has_slash(blocks) else len(undone)
-        if not self._telling:
+    def preamble(self) -> tuple[Block, ...]:
+        """What the agent has to know with this prompt. It goes with each prompt until it is acknowledged."""
+        undone = self._undone.get(self._session, [])
+        self._announced = len(undone)
+        if not undone:
             return ()
         named = [visible_line(path) for path in dict.fromkeys(undone)]
         more = f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
         return (TextBlock(UNDONE.format(", ".join(named[:MAX_NAMED]) + more)),)
 
-    def told(self, stop_reason: str) -> None:
-        """The agent has answered the prompt with the last introduction. What it refused, it may forget."""
+    def acknowledge(self, stop_reason: str) -> None:
+        """Note that the agent has answered the prompt with the last preamble. What it refused, it may forget."""
         if stop_reason not in ("cancelled", "refusal"):
-            del self._undone.get(self._session, [])[: self._telling]
-        self._telling = 0
+            del self._undone.get(self._session, [])[: self._announced]
 
     def _recorded(self) -> UndoHistory:
         if not self._is_on:
