@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import urllib.request
 from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from ..jupyter.front_end import until
+from ..limits import LIMIT
 from .lab import BOTH, Lab, Notebook
+from .story import Story
 
 pytestmark = pytest.mark.browser
 
@@ -19,9 +23,13 @@ STATUS = ".copilot-status"
 RESTARTED = "The kernel was restarted or shut down before this turn ended."
 OUTPUTS = """index => {
   const { model } = window.jupyterapp.shell.currentWidget.content.widgets[index];
-  return { outputs: model.outputs.toJSON(), count: model.executionCount };
+  return [model.executionCount, model.outputs.toJSON()];
 }"""
-SECONDS = re.compile(r"\d+(\.\d+)? s")
+KERNEL = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.id"
+SOURCES = (
+    "() => window.jupyterapp.shell.currentWidget.content.widgets.map(({ model }) => model.sharedModel.getSource())"
+)
+DURATION = re.compile(r" · \d+(\.\d+)? s\b")
 
 
 def go(lab: Lab) -> None:
@@ -38,22 +46,39 @@ def reload(notebook: Notebook, *, saved: bool = False) -> None:
     notebook.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
 
 
-def kept(notebook: Notebook, index: int = 0) -> dict[str, Any]:
-    """What the page has of a turn: its outputs, the record of the conversation among them, and the prompt number."""
+def kept(notebook: Notebook, index: int = 0) -> tuple[int, list[tuple[str, Any]]]:
+    """Prompt number and outputs of a cell: the text of each, and the conversation's record of the turn."""
     notebook.page.wait_for_function(
         "index => window.jupyterapp.shell.currentWidget.content.widgets[index].model.executionCount", arg=index
     )
-    found = dict(notebook.page.evaluate(OUTPUTS, index))
-    for output in found["outputs"]:
-        record = output.get("metadata", {}).get("copilot_kernel", {})
-        record.pop("session_id", None)
+    count, outputs = notebook.page.evaluate(OUTPUTS, index)
+    texts = [DURATION.sub("", output["data"]["text/plain"]) for output in outputs]
+    records = [output["metadata"].get("copilot_kernel", {}) for output in outputs]
+    for record in records:
         record.pop("session", None)
-        output["data"] = {mime: SECONDS.sub("n s", text) for mime, text in output["data"].items()}
-    found["outputs"] = [output for output in found["outputs"] if output["data"]["text/plain"]]
-    return found
+    return count, [(text, record) for text, record in zip(texts, records, strict=True) if text]
 
 
-def undisturbed(context: BrowserContext, lab: Lab, prompt: str, kernel: str = "copilot") -> dict[str, Any]:
+def asking(context: BrowserContext, lab: Lab, name: str, *cells: str) -> Notebook:
+    """A notebook whose first cell runs and has asked."""
+    go(lab)
+    notebook = Notebook.new(context, lab, name, *cells)
+    notebook.run(0, wait=False)
+    expect(notebook.button(0, ALLOW)).to_be_enabled()
+    return notebook
+
+
+def restart(lab: Lab, kernel: str) -> None:
+    """Restart a kernel as no page would see it."""
+    request = urllib.request.Request(
+        f"{lab.url}/api/kernels/{kernel}/restart", method="POST", headers={"Authorization": f"token {lab.token}"}
+    )
+    urllib.request.urlopen(request, timeout=LIMIT).close()
+
+
+def undisturbed(
+    context: BrowserContext, lab: Lab, prompt: str, kernel: str = "copilot"
+) -> tuple[int, list[tuple[str, Any]]]:
     """The same turn on a page that stays."""
     go(lab)
     notebook = Notebook.new(context, lab, "undisturbed.ipynb", prompt, kernel=kernel)
@@ -81,3 +106,134 @@ def test_a_page_that_was_loaded_again_while_the_answer_came_shows_it_to_its_end(
     notebook.button(0, ALLOW).click()
     assert kept(notebook) == expected
     assert (lab.root / "made.txt").read_text() == "yes"
+
+
+def test_a_page_that_was_loaded_again_with_an_open_question_shows_what_its_answer_did(
+    context: BrowserContext, lab: Lab
+) -> None:
+    expected = undisturbed(context, lab, TURN)
+    notebook = asking(context, lab, "asking.ipynb", TURN)
+    notebook.wait_saved()
+    reload(notebook)
+    expect(notebook.page.locator(MARKED)).to_have_count(1)
+    expect(notebook.page.locator(STATUS)).to_contain_text("1 question waiting")
+    notebook.button(0, ALLOW).click()
+    assert kept(notebook) == expected
+    expect(notebook.page.locator(MARKED)).to_have_count(0)
+    expect(notebook.page.locator(STATUS)).to_contain_text("idle")
+    assert (lab.root / "made.txt").read_text() == "yes"
+
+
+def test_a_click_counts_and_is_seen_although_the_page_is_loaded_again_before_its_effect(
+    context: BrowserContext, lab: Lab
+) -> None:
+    prompt = f"{TURN}\nwait later\nsay Later."
+    (lab.root / "later").touch()
+    expected = undisturbed(context, lab, prompt)
+    (lab.root / "later").unlink()
+    notebook = asking(context, lab, "clicked.ipynb", prompt)
+    notebook.button(0, ALLOW).click()
+    until((lab.root / "made.txt").exists, "the effect of the click", limit=LIMIT)
+    reload(notebook)
+    expect(notebook.output(0)).to_contain_text("allowed by you")
+    (lab.root / "later").touch()
+    assert kept(notebook) == expected
+
+
+def test_of_two_tabs_only_the_one_that_asked_writes_and_the_other_goes_on_without_it(
+    context: BrowserContext, lab: Lab
+) -> None:
+    expected = undisturbed(context, lab, TURN)
+    first = asking(context, lab, "tabs.ipynb", TURN)
+    first.wait_saved()
+    second = Notebook(context.new_page())
+    second.page.goto(lab.address("tabs.ipynb"))
+    expect(second.button(0, ALLOW)).to_be_enabled()
+    untouched = second.page.evaluate(OUTPUTS, 0)
+    first.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
+    assert second.page.evaluate(OUTPUTS, 0) == untouched
+    first.page.close()
+    expect(second.page.locator(STATUS)).to_contain_text("1 question waiting")
+    second.button(0, ALLOW).click()
+    assert kept(second) == expected
+
+
+def test_a_kernel_that_was_restarted_while_no_page_was_there_is_said(context: BrowserContext, lab: Lab) -> None:
+    notebook = asking(context, lab, "restarted.ipynb", TURN)
+    notebook.wait_saved()
+    kernel = notebook.page.evaluate(KERNEL)
+    notebook.page.goto("about:blank")
+    restart(lab, kernel)
+    notebook.page.goto(lab.address("restarted.ipynb"))
+    expect(notebook.output(0)).to_contain_text(RESTARTED)
+    notebook.save()
+    reload(notebook)
+    expect(notebook.output(0)).to_contain_text(RESTARTED)
+    assert notebook.output(0).inner_text().count(RESTARTED) == 1
+    assert not (lab.root / "made.txt").exists()
+
+
+def test_a_turn_that_ended_while_no_page_was_there_is_complete(context: BrowserContext, lab: Lab) -> None:
+    prompt = "demo: say First.\\n\\n\nwait go\nunasked touch ended.txt\nsay Done."
+    go(lab)
+    notebook = Notebook.new(context, lab, "stays.ipynb", prompt)
+    notebook.run(0)
+    expected = kept(notebook)
+    for name in ("go", "ended.txt"):
+        (lab.root / name).unlink()
+    notebook.page.close()
+    notebook = Notebook.new(context, lab, "away.ipynb", prompt)
+    notebook.run(0, wait=False)
+    expect(notebook.output(0)).to_contain_text("First.")
+    notebook.page.goto("about:blank")
+    go(lab)
+    until((lab.root / "ended.txt").exists, "the end of the turn", limit=LIMIT)
+    notebook.page.goto(lab.address("away.ipynb"))
+    expect(notebook.output(0)).to_contain_text("Done.")
+    assert kept(notebook) == expected
+    notebook.save()
+    reload(notebook)
+    expect(notebook.output(0)).to_contain_text("Done.")
+
+
+def test_nothing_is_written_into_a_cell_that_was_changed_meanwhile_but_offered(
+    context: BrowserContext, lab: Lab
+) -> None:
+    expected = undisturbed(context, lab, TURN)
+    notebook = asking(context, lab, "changed.ipynb", TURN, "demo: say Another.")
+    notebook.page.evaluate(
+        "() => window.jupyterapp.shell.currentWidget.content.widgets[0].model.sharedModel.setSource('demo: say Mine.')"
+    )
+    notebook.save()
+    reload(notebook)
+    notebook.page.get_by_role("button", name="Show what it did").click()
+    notebook.button(2, ALLOW).click()
+    assert kept(notebook, 2) == expected
+    assert notebook.page.evaluate(SOURCES) == ["demo: say Mine.", "demo: say Another.", TURN]
+
+
+def test_the_same_in_a_python_notebook(context: BrowserContext, lab: Lab) -> None:
+    prompt = f"print('before')\n%%copilot\n{TURN}".partition("\n")[2]
+    story = Story.begin(context, lab, "python.ipynb", prompt)
+    notebook = story.notebook
+    notebook.run(1, wait=False)
+    go(lab)
+    expect(notebook.button(1, ALLOW)).to_be_enabled()
+    notebook.save()
+    reload(notebook)
+    expect(notebook.page.locator(STATUS)).to_contain_text("1 question waiting")
+    notebook.button(1, ALLOW).click()
+    story.ended(1)
+    assert kept(notebook, 1)[0] == 2
+    expect(notebook.output(1)).to_contain_text("allowed by you")
+    expect(notebook.output(1)).to_contain_text("Done.")
+
+
+def test_cells_that_were_queued_on_the_page_before_are_shown_by_the_next(context: BrowserContext, lab: Lab) -> None:
+    notebook = asking(context, lab, "queued.ipynb", TURN, "demo: say Next.")
+    notebook.run(1, wait=False)
+    notebook.save()
+    reload(notebook)
+    notebook.button(0, ALLOW).click()
+    expect(notebook.output(1)).to_contain_text("Next.")
+    assert [kept(notebook, index)[0] for index in (0, 1)] == [1, 2]

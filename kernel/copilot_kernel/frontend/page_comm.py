@@ -274,17 +274,22 @@ class Page:
                 requested.set_result((request, code))
             case {"path": str(path)} if message["header"]["session"] == self.session:
                 self.path = path
+            case {"replies": list(replies)}:
+                for reply in replies:
+                    self._replied(reply)
+            case {"answer": str(key), "option": int(option)}:
+                self._answered(key, _answer(option, data))
+            case _:
+                self._tell(data, request)
+
+    def _tell(self, data: Any, request: Request) -> None:
+        match data:
             case {"take": str(turn)}:
                 self._listener.takes(turn, request)
             case {"saved": list(turns)}:
                 self._listener.saved([str(turn) for turn in turns])
             case {"cleared": str(turn)}:
                 self._listener.cleared(turn)
-            case {"replies": list(replies)}:
-                for reply in replies:
-                    self._replied(reply)
-            case {"answer": str(key), "option": int(option)}:
-                self._answered(key, _answer(option, data))
 
     def _answered(self, key: str, answer: PageAnswer) -> None:
         asked = self._asked.get(key)
