@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +18,6 @@ from .story import Story
 pytestmark = pytest.mark.browser
 
 ALLOW = "Allow once"
-TURN = "demo: say First.\\n\\n\nwait go\ncreate made.txt yes\nsay Done."
 MARKED = ".lm-TabBar-tab.copilot-waiting"
 STATUS = ".copilot-status"
 RESTARTED = "The kernel was restarted or shut down before this turn ended."
@@ -32,9 +32,14 @@ SOURCES = (
 DURATION = re.compile(r" · \d+(\.\d+)? s\b")
 
 
-def go(lab: Lab) -> None:
-    """Let the agent go on."""
-    (lab.root / "go").touch()
+def gate(lab: Lab, name: str = "go") -> Path:
+    """A file that the agent waits for; it is no part of the project."""
+    return lab.root.with_name(f"{lab.root.name}-{name}")
+
+
+def turn(lab: Lab, *more: str) -> str:
+    """A prompt: the agent answers, waits, asks, and does it."""
+    return "\n".join(("demo: say First.\\n\\n", f"wait {gate(lab)}", "create made.txt yes", "say Done.", *more))
 
 
 def reload(notebook: Notebook, *, saved: bool = False) -> None:
@@ -61,7 +66,7 @@ def kept(notebook: Notebook, index: int = 0) -> tuple[int, list[tuple[str, Any]]
 
 def asking(context: BrowserContext, lab: Lab, name: str, *cells: str) -> Notebook:
     """A notebook whose first cell runs and has asked."""
-    go(lab)
+    gate(lab).touch()
     notebook = Notebook.new(context, lab, name, *cells)
     notebook.run(0, wait=False)
     expect(notebook.button(0, ALLOW)).to_be_enabled()
@@ -80,13 +85,13 @@ def undisturbed(
     context: BrowserContext, lab: Lab, prompt: str, kernel: str = "copilot"
 ) -> tuple[int, list[tuple[str, Any]]]:
     """The same turn on a page that stays."""
-    go(lab)
+    gate(lab).touch()
     notebook = Notebook.new(context, lab, "undisturbed.ipynb", prompt, kernel=kernel)
     notebook.run(0, wait=False)
     notebook.button(0, ALLOW).click()
     found = kept(notebook)
     notebook.page.close()
-    (lab.root / "go").unlink()
+    gate(lab).unlink()
     (lab.root / "made.txt").unlink()
     return found
 
@@ -95,14 +100,14 @@ def undisturbed(
 def test_a_page_that_was_loaded_again_while_the_answer_came_shows_it_to_its_end(
     context: BrowserContext, lab: Lab, classic: bool
 ) -> None:
-    expected = undisturbed(context, lab, TURN)
-    notebook = Notebook.new(context, lab, "streaming.ipynb", TURN, classic=classic)
+    expected = undisturbed(context, lab, turn(lab))
+    notebook = Notebook.new(context, lab, "streaming.ipynb", turn(lab), classic=classic)
     notebook.run(0, wait=False)
     expect(notebook.output(0)).to_contain_text("First.")
     reload(notebook)
     expect(notebook.output(0)).to_contain_text("First.")
     expect(notebook.cell(0).locator(".jp-InputPrompt")).to_have_text("[*]:")
-    go(lab)
+    gate(lab).touch()
     notebook.button(0, ALLOW).click()
     assert kept(notebook) == expected
     assert (lab.root / "made.txt").read_text() == "yes"
@@ -111,8 +116,8 @@ def test_a_page_that_was_loaded_again_while_the_answer_came_shows_it_to_its_end(
 def test_a_page_that_was_loaded_again_with_an_open_question_shows_what_its_answer_did(
     context: BrowserContext, lab: Lab
 ) -> None:
-    expected = undisturbed(context, lab, TURN)
-    notebook = asking(context, lab, "asking.ipynb", TURN)
+    expected = undisturbed(context, lab, turn(lab))
+    notebook = asking(context, lab, "asking.ipynb", turn(lab))
     notebook.wait_saved()
     reload(notebook)
     expect(notebook.page.locator(MARKED)).to_have_count(1)
@@ -127,24 +132,24 @@ def test_a_page_that_was_loaded_again_with_an_open_question_shows_what_its_answe
 def test_a_click_counts_and_is_seen_although_the_page_is_loaded_again_before_its_effect(
     context: BrowserContext, lab: Lab
 ) -> None:
-    prompt = f"{TURN}\nwait later\nsay Later."
-    (lab.root / "later").touch()
+    prompt = turn(lab, f"wait {gate(lab, 'later')}", "say Later.")
+    gate(lab, "later").touch()
     expected = undisturbed(context, lab, prompt)
-    (lab.root / "later").unlink()
+    gate(lab, "later").unlink()
     notebook = asking(context, lab, "clicked.ipynb", prompt)
     notebook.button(0, ALLOW).click()
     until((lab.root / "made.txt").exists, "the effect of the click", limit=LIMIT)
     reload(notebook)
     expect(notebook.output(0)).to_contain_text("allowed by you")
-    (lab.root / "later").touch()
+    gate(lab, "later").touch()
     assert kept(notebook) == expected
 
 
 def test_of_two_tabs_only_the_one_that_asked_writes_and_the_other_goes_on_without_it(
     context: BrowserContext, lab: Lab
 ) -> None:
-    expected = undisturbed(context, lab, TURN)
-    first = asking(context, lab, "tabs.ipynb", TURN)
+    expected = undisturbed(context, lab, turn(lab))
+    first = asking(context, lab, "tabs.ipynb", turn(lab))
     first.wait_saved()
     second = Notebook(context.new_page())
     second.page.goto(lab.address("tabs.ipynb"))
@@ -159,7 +164,7 @@ def test_of_two_tabs_only_the_one_that_asked_writes_and_the_other_goes_on_withou
 
 
 def test_a_kernel_that_was_restarted_while_no_page_was_there_is_said(context: BrowserContext, lab: Lab) -> None:
-    notebook = asking(context, lab, "restarted.ipynb", TURN)
+    notebook = asking(context, lab, "restarted.ipynb", turn(lab))
     notebook.wait_saved()
     kernel = notebook.page.evaluate(KERNEL)
     notebook.page.goto("about:blank")
@@ -174,20 +179,21 @@ def test_a_kernel_that_was_restarted_while_no_page_was_there_is_said(context: Br
 
 
 def test_a_turn_that_ended_while_no_page_was_there_is_complete(context: BrowserContext, lab: Lab) -> None:
-    prompt = "demo: say First.\\n\\n\nwait go\nunasked touch ended.txt\nsay Done."
-    go(lab)
+    ended = gate(lab, "ended")
+    prompt = f"demo: say First.\\n\\n\nwait {gate(lab)}\nunasked touch {ended}\nsay Done."
+    gate(lab).touch()
     notebook = Notebook.new(context, lab, "stays.ipynb", prompt)
     notebook.run(0)
     expected = kept(notebook)
-    for name in ("go", "ended.txt"):
-        (lab.root / name).unlink()
+    gate(lab).unlink()
+    ended.unlink()
     notebook.page.close()
     notebook = Notebook.new(context, lab, "away.ipynb", prompt)
     notebook.run(0, wait=False)
     expect(notebook.output(0)).to_contain_text("First.")
     notebook.page.goto("about:blank")
-    go(lab)
-    until((lab.root / "ended.txt").exists, "the end of the turn", limit=LIMIT)
+    gate(lab).touch()
+    until(ended.exists, "the end of the turn", limit=LIMIT)
     notebook.page.goto(lab.address("away.ipynb"))
     expect(notebook.output(0)).to_contain_text("Done.")
     assert kept(notebook) == expected
@@ -199,8 +205,8 @@ def test_a_turn_that_ended_while_no_page_was_there_is_complete(context: BrowserC
 def test_nothing_is_written_into_a_cell_that_was_changed_meanwhile_but_offered(
     context: BrowserContext, lab: Lab
 ) -> None:
-    expected = undisturbed(context, lab, TURN)
-    notebook = asking(context, lab, "changed.ipynb", TURN, "demo: say Another.")
+    expected = undisturbed(context, lab, turn(lab))
+    notebook = asking(context, lab, "changed.ipynb", turn(lab), "demo: say Another.")
     notebook.page.evaluate(
         "() => window.jupyterapp.shell.currentWidget.content.widgets[0].model.sharedModel.setSource('demo: say Mine.')"
     )
@@ -209,15 +215,15 @@ def test_nothing_is_written_into_a_cell_that_was_changed_meanwhile_but_offered(
     notebook.page.get_by_role("button", name="Show what it did").click()
     notebook.button(2, ALLOW).click()
     assert kept(notebook, 2) == expected
-    assert notebook.page.evaluate(SOURCES) == ["demo: say Mine.", "demo: say Another.", TURN]
+    assert notebook.page.evaluate(SOURCES) == ["demo: say Mine.", "demo: say Another.", turn(lab)]
 
 
 def test_the_same_in_a_python_notebook(context: BrowserContext, lab: Lab) -> None:
-    prompt = f"print('before')\n%%copilot\n{TURN}".partition("\n")[2]
+    prompt = f"%%copilot\n{turn(lab)}"
     story = Story.begin(context, lab, "python.ipynb", prompt)
     notebook = story.notebook
     notebook.run(1, wait=False)
-    go(lab)
+    gate(lab).touch()
     expect(notebook.button(1, ALLOW)).to_be_enabled()
     notebook.save()
     reload(notebook)
@@ -230,7 +236,7 @@ def test_the_same_in_a_python_notebook(context: BrowserContext, lab: Lab) -> Non
 
 
 def test_cells_that_were_queued_on_the_page_before_are_shown_by_the_next(context: BrowserContext, lab: Lab) -> None:
-    notebook = asking(context, lab, "queued.ipynb", TURN, "demo: say Next.")
+    notebook = asking(context, lab, "queued.ipynb", turn(lab), "demo: say Next.")
     notebook.run(1, wait=False)
     notebook.save()
     reload(notebook)

@@ -119,7 +119,7 @@ class Page:
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._batch: list[Message] = []
         self._events: dict[str, Message] = {}
-        """The last of each kind: until it is known whether there is a page, and then of those that say how it is now."""
+        """The last of each kind: until it is known whether there is a page, and then only of `LASTING` ones."""
         self._runs: dict[str, asyncio.Future[tuple[Request, str]]] = {}
         self._asked: dict[str, _Asked] = {}
         self._calls = 0
