@@ -15,12 +15,14 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NAME = "copilot-kernel"
 SHARE = f"share/jupyter/labextensions/{NAME}"
+SHARED = ("kernel", "copilot_kernel", "server", "chat", "static", "answers.js")
+"""The module that the extension has in common with the chat page."""
 
 
-def content_hash(folder: Path) -> str:
-    """Of the names and the content of all files."""
+def content_hash(*paths: Path) -> str:
+    """Hash the names and the content of all files."""
     digest = hashlib.sha256()
-    for path in sorted(folder.iterdir()):
+    for path in sorted(paths):
         digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
@@ -32,7 +34,8 @@ class LabExtensionHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the files, with the address and the project's version in `package.json`."""
         source = Path(self.root, "widgets", "labextension")
-        static = f"static/{content_hash(source / 'static')}"
+        shared = Path(self.root, *SHARED)
+        static = f"static/{content_hash(*(source / 'static').iterdir(), shared)}"
         package = json.loads((source / "package.json").read_text("utf-8"))
         package["version"] = self.metadata.version
         package["jupyterlab"]["_build"]["load"] = f"{static}/remoteEntry.js"
@@ -43,6 +46,7 @@ class LabExtensionHook(BuildHookInterface[Any]):
             str(source / "install.json"): f"{SHARE}/install.json",
             str(source / "schemas"): f"{SHARE}/schemas",
             str(source / "static"): f"{SHARE}/{static}",
+            str(shared): f"{SHARE}/{static}/{shared.name}",
             str(generated): f"{SHARE}/package.json",
         }
 

@@ -21,6 +21,8 @@ from copilot_kernel.config import (
 )
 from copilot_kernel.mcp_config import McpServer
 
+from tests.settings_docs import PAGES, written
+
 ORIGINS = {each.name: "default" for each in fields(Settings) if each.compare}
 
 
@@ -170,14 +172,14 @@ NO_RULES = "must be a JSON array of strings, such as "
         ("DENY", '["Bash(rm *)",]', NO_RULES),
         ("ASK", "[" * 100_000, ""),
         ("START_TIMEOUT", "soon", ""),
-        ("START_TIMEOUT", "0", "must be a number of seconds between 0 and 3600"),
-        ("START_TIMEOUT", "nan", "must be a number of seconds between 0 and 3600"),
-        ("CANCEL_GRACE", "3601", "must be a number of seconds between 0 and 3600"),
+        ("START_TIMEOUT", "0", "must be a number of seconds between 0.001 and 3600"),
+        ("START_TIMEOUT", "nan", "must be a number of seconds between 0.001 and 3600"),
+        ("CANCEL_GRACE", "3601", "must be a number of seconds between 0.001 and 3600"),
         ("ACTIVITY_TIMEOUT", "-1", "must be a number of seconds between 0 and 604800"),
         ("ON_UNASKED", "kill", "'kill' is not one of badge, cancel"),
         ("ANSWER_FORM", "round", "'round' is not one of nested, flat"),
         ("CONTEXT_CHARS", "10", "must be a number of characters between 1000 and 1000000"),
-        ("FS", "perhaps", "must be on or off, not 'perhaps'"),
+        ("FS", "perhaps", "'perhaps' is not one of on, off"),
         ("MCP_SERVERS", "npx server", "must be JSON: "),
     ],
     ids=lambda text: text[:20],
@@ -411,3 +413,9 @@ def test_the_notebook_is_a_file_that_the_server_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("raw", "value"), [("on", True), (True, True), ("off", False), (False, False)])
 def test_a_switch_is_on_or_off(tmp_path: Path, raw: Any, value: bool) -> None:
     assert load({}, [write(tmp_path / "file.json", {"fs": raw})]) == Settings(fs=value)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_the_documentation_shows_the_settings_as_they_are_declared(path: Path) -> None:
+    page = path.read_text("utf-8")
+    assert page == written(page, PAGES[path]()), "write it anew: python -m tests.settings_docs"

@@ -63,7 +63,7 @@ def test_the_wheel_holds_the_packages_the_kernelspec_the_front_end_extension_and
         *(f"copilot_widgets/{name}" for name in names_under(ROOT / "widgets" / "copilot_widgets")),
         *(f"{share}/jupyter/kernels/copilot/{name}" for name in names_under(ROOT / "kernelspec")),
         *(f"{share}/copilot_kernel/notebooks/{name}" for name in names_under(ROOT / "notebooks")),
-        *(f"{extension}/{static}/{name}" for name in names_under(source / "static")),
+        *(f"{extension}/{static}/{name}" for name in (*names_under(source / "static"), "answers.js")),
         *(f"{extension}/schemas/{name}" for name in names_under(source / "schemas")),
         *(f"{extension}/{name}" for name in ("package.json", "install.json")),
         f"{stem}.data/data/etc/jupyter/jupyter_server_config.d/copilot_kernel.json",
@@ -78,7 +78,7 @@ def test_the_address_of_the_front_end_extension_changes_with_its_content(tmp_pat
     addresses = []
     for content in ("one", "two", "one"):
         (tmp_path / "plugin.js").write_text(content, "utf-8")
-        addresses.append(content_hash(tmp_path))
+        addresses.append(content_hash(tmp_path / "plugin.js"))
     assert addresses[0] == addresses[2] != addresses[1]
 
 

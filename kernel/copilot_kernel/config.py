@@ -2,9 +2,9 @@
 
 Precedence: environment (`COPILOT_KERNEL_*`) over config files (`copilot_kernel.json` in Jupyter's config path, outside
 the project) over defaults. But of what limits the agent, no place loosens what another one says: the stricter value
-holds (`ORDER`), `ask` and `deny` add up, and of several lists that allow, each must cover a call. A value that cannot
-be read is reported in `Settings.problems` and left out. While a list of rules cannot be read, no permission mode that
-allows begins, and no setting allows anything.
+holds (`Setting.order`), lists are joined (`Setting.join`), and of several lists that allow, each must cover a call. A
+value that cannot be read is reported in `Settings.problems` and left out. While a list of rules cannot be read, no
+permission mode that allows begins, and no setting allows anything.
 """
 
 from __future__ import annotations
@@ -19,7 +19,22 @@ from typing import Any
 
 from .mcp_config import McpServer, parse_servers, without_own_name
 from .programs import is_inside, project_folders
-from .setting_values import COMMON, ORDER, PARSERS, RULE_LISTS, common_hosts, common_paths, is_wider, not_one_of, rank
+from .setting_values import (
+    Parse,
+    Setting,
+    common_hosts,
+    common_paths,
+    host_list,
+    json_value,
+    not_one_of,
+    number,
+    one_of,
+    path_list,
+    rule_list,
+    switch,
+    text,
+    union,
+)
 
 HOSTS_NEED_SANDBOX = "{}: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)"
 CONFIG_FILE = "copilot_kernel.json"
@@ -31,18 +46,21 @@ LANGUAGE = "markdown"
 ENVIRONMENT = "environment"
 KERNELSPEC = "kernelspec"
 SANDBOXED = "sandboxed"
-PERMISSION_MODES = ("default", "acceptEdits", "bypassPermissions", "plan", SANDBOXED)
+MODE_NAMES = {
+    "default": "Ask first",
+    "acceptEdits": "Edit freely",
+    "bypassPermissions": "Allow everything",
+    "plan": "Plan only",
+    SANDBOXED: "Sandboxed",
+}
+"""What the permission modes are called."""
+PERMISSION_MODES = tuple(MODE_NAMES)
 _UNREAD = "while a list of rules cannot be read"
 _ALLOWING_MODES = ("acceptEdits", "bypassPermissions", SANDBOXED)
 BUILT_IN_AGENTS = ("", "copilot", "demo")
 """Names that start only what is installed with this package, or GitHub's CLI."""
 AGENT, DEMO_COMMAND = f"{PREFIX}AGENT", f"{PREFIX}DEMO_COMMAND"
 IN_PROJECT = "{}: ignored because it is in the project"
-
-_WIDENING = (
-    *("agent", "cwd", "state", "mcp_servers", "allow", "sandbox_read", "sandbox_write", "trusted_folders"),
-    *ORDER,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,66 +80,176 @@ class Widening:
     value: str
 
 
+def _setting(default: Any, parse: Parse, help: str, **more: Any) -> Any:
+    """Declare a field of `Settings` that the user can set; its variable is named after it."""
+    return field(default=default, metadata={"setting": Setting(parse, help, **more)})
+
+
 @dataclass(frozen=True)
 class Settings:
-    """What the user may set. `origins` names the source of each field, `problems` what could not be read."""
+    """What the user may set. `origins` names the source of each field, `problems` what could not be read.
 
-    # Command line (shell words), `tcp://host:port`, or `demo`; empty: GitHub Copilot CLI, if it is found.
-    agent: str = ""
-    # Folder of the agent's session; empty: `start_folder`.
-    cwd: str = ""
-    # `default` (nothing without a question), `acceptEdits`, `plan` (nothing at all), `bypassPermissions` (all),
-    # `sandboxed` (what happens in the sandbox).
-    permission_mode: str = "default"
-    # Rules for what is allowed without a question, such as `Bash(git status)`, `Read` and `Edit(src/**)`.
-    allow: tuple[str, ...] = ()
-    # Rules for what is asked about, whatever else allows it.
-    ask: tuple[str, ...] = ()
-    # Rules for what is rejected without a question.
-    deny: tuple[str, ...] = ()
-    # When the agent acts without asking: `badge` shows it, `cancel` also cancels the turn.
-    on_unasked: str = "badge"
-    # Seconds until the agent must have answered `initialize` and `session/new`.
-    start_timeout: float = 30.0
-    # Seconds that a cancelled turn may take to end before the agent is ended.
-    cancel_grace: float = 5.0
-    # Seconds that an open question counts as activity, so that idle kernels and servers are not culled meanwhile.
-    activity_timeout: float = 28_800.0
-    # Servers of the Model Context Protocol that the agent is to use.
-    mcp_servers: tuple[McpServer, ...] = ()
-    # Whether agents may read and write files through this client, inside their folder; writing is asked about.
-    fs: bool = False
-    # Whether agents may run commands through this client; each is asked about.
-    terminal: bool = False
-    # How permission requests are answered: `nested` as in the specification, or `flat` for a dialect of it.
-    answer_form: str = "nested"
-    # How `session/set_config_option` names the option: `configId` as in the specification, or `optionId` before it.
-    option_member: str = "configId"
-    # Folder that remembers each notebook's session; empty: `copilot_kernel` in Jupyter's data folder.
-    state: str = ""
-    # Whether the agent gets tools for the notebook that it is in: its variables and cells.
-    notebook_tools: bool = True
-    # Whether what the agent is about to change is saved, so that `%undo` can restore it.
-    undo: bool = True
-    # Whether the error of the notebook's last cell goes with the next prompt, unasked.
-    error_context: bool = True
-    # Characters of everything from the notebook that goes with one prompt.
-    context_chars: int = 32_000
-    # Running a prompt again whose last turn changed files: `run` says so, `ask` asks, `keep` shows the old answer.
-    rerun: str = "run"
-    # Whether the agent of a Copilot notebook starts before the first prompt.
-    warm_start: bool = True
-    # Whether the agent runs in a sandbox: `off`, `on` (without one, if there can be none), `required`.
-    sandbox: str = "off"
-    # Files and folders, besides what the agent needs, that can be read or also written in the sandbox.
-    sandbox_read: tuple[str, ...] = ()
-    sandbox_write: tuple[str, ...] = ()
-    # Hosts that are reached from the sandbox, such as `api.github.com`; None: the network is shared.
-    sandbox_hosts: tuple[str, ...] | None = None
-    # Which notebooks share an agent's process: `off` (none), `user` (all of this user that would start the same one).
-    agent_sharing: str = "off"
-    # Folders in which, and below which, whatever files make an agent run programs may do so.
-    trusted_folders: tuple[str, ...] = ()
+    `docs/settings.md` is made from the declarations: `python -m tests.settings_docs` writes it anew.
+    """
+
+    agent: str = _setting(
+        "", text, "the agent's command line, `tcp://host:port`, or `demo`; default: GitHub Copilot CLI", widens=True
+    )
+    cwd: str = _setting(
+        "",
+        text,
+        "the agent's folder; default: the notebook's, whatever the current folder is "
+        "([more](security.md#what-counts-as-what))",
+        widens=True,
+        kernel_applies=True,  # the folder itself tells agents apart
+    )
+    permission_mode: str = _setting(
+        "default",
+        lambda raw: raw,  # checked when it is set
+        "`default` asks; `acceptEdits`: allow edits in the project; `plan`: reject everything; "
+        "`sandboxed`: allow what happens in the sandbox; `bypassPermissions`: allow everything",
+        order=("plan", "default", "acceptEdits", "sandboxed", "bypassPermissions"),
+        kernel_applies=True,
+    )
+    allow: tuple[str, ...] = _setting(
+        (),
+        rule_list,
+        'JSON array of [rules](permissions.md#rules) for what is allowed unasked: `["Read", "Edit(src/**)"]`',
+        widens=True,
+        kernel_applies=True,
+    )
+    ask: tuple[str, ...] = _setting(
+        (), rule_list, "rules for what is asked about, whatever else allows it", join=union, kernel_applies=True
+    )
+    deny: tuple[str, ...] = _setting(
+        (), rule_list, "rules for what is rejected without a question", join=union, kernel_applies=True
+    )
+    on_unasked: str = _setting(
+        "badge",
+        one_of("badge", "cancel"),
+        "when an agent acts without asking: `badge` marks it, `cancel` also ends the turn",
+        order=("cancel", "badge"),
+        kernel_applies=True,
+    )
+    start_timeout: float = _setting(
+        30.0, number(0.001, 3600, "seconds"), "seconds until the agent must be ready", kernel_applies=True
+    )
+    cancel_grace: float = _setting(
+        5.0,
+        number(0.001, 3600, "seconds"),
+        "seconds that a cancelled turn may take before the agent is ended",
+        kernel_applies=True,
+    )
+    activity_timeout: float = _setting(
+        28_800.0,
+        number(0, 604_800, "seconds"),
+        "seconds that an open question counts as activity for idle cullers (JupyterHub), at most 604800",
+        kernel_applies=True,
+    )
+    mcp_servers: tuple[McpServer, ...] = _setting(
+        (),
+        json_value,
+        'MCP servers as JSON: `{"name": {"command": "…"}, "other": {"type": "http", "url": "…"}}`, or an array',
+        widens=True,
+        kernel_applies=True,  # those that are started with the agent tell agents apart
+    )
+    fs: bool = _setting(
+        False,
+        switch,
+        "`on` lets agents use files in their folder through this client, which asks about each write",
+        order=(False, True),
+    )
+    terminal: bool = _setting(
+        False,
+        switch,
+        "`on` lets agents run commands through this client, which asks about each",
+        order=(False, True),
+    )
+    answer_form: str = _setting(
+        "nested", one_of("nested", "flat"), "`flat` for agents of an older dialect; `nested` as in the specification"
+    )
+    option_member: str = _setting(
+        "configId",
+        one_of("configId", "optionId"),
+        "`optionId` for agents of an older dialect; `configId` as in the specification",
+        kernel_applies=True,
+    )
+    state: str = _setting(
+        "", text, "folder that stores each notebook's session; default: in Jupyter's data folder", widens=True
+    )
+    notebook_tools: bool = _setting(
+        True, switch, "`off` gives the agent no [tools for the notebook](notebook-tools.md)", kernel_applies=True
+    )
+    undo: bool = _setting(
+        True,
+        switch,
+        "`off` saves nothing of what the agent is about to change, so that [`%undo`](undo.md) is not there",
+        kernel_applies=True,
+    )
+    error_context: bool = _setting(
+        True,
+        switch,
+        "`off` sends the error of a failed cell only if the prompt [mentions](notebook-tools.md#mentions) it",
+        kernel_applies=True,
+    )
+    context_chars: int = _setting(
+        32_000,
+        number(1000, 1_000_000, "characters", int),
+        "characters of all that goes with one prompt from the notebook, 1000 to 1000000",
+        kernel_applies=True,
+    )
+    rerun: str = _setting(
+        "run",
+        one_of("run", "ask", "keep"),
+        "[running a prompt again](#running-a-prompt-again) whose last turn changed files: `run` says so and sends it, "
+        "`ask` asks first, `keep` sends nothing and shows the recorded answer",
+        kernel_applies=True,
+    )
+    warm_start: bool = _setting(
+        True,
+        switch,
+        "`off` starts the agent at the first prompt only, not [before it](#warm-start)",
+        kernel_applies=True,
+    )
+    sandbox: str = _setting(
+        "off",
+        one_of("off", "on", "required"),
+        "`on` runs the agent in a [sandbox](sandbox.md), where Git is read-only, if there can be one, "
+        "`required` only in one",
+        order=("required", "on", "off"),
+    )
+    sandbox_read: tuple[str, ...] = _setting(
+        (),
+        path_list,
+        'JSON array of absolute paths that it can read there: `["~/data"]`',
+        join=common_paths,
+        widens=True,
+    )
+    sandbox_write: tuple[str, ...] = _setting(
+        (), path_list, "the same for paths that it can also write there", join=common_paths, widens=True
+    )
+    sandbox_hosts: tuple[str, ...] | None = _setting(
+        None,
+        host_list,
+        "JSON array of the only hosts that it [reaches](sandbox.md#network) there: "
+        '`["api.github.com", "*.example.com:443", "127.0.0.1:11434"]`; default: the network is shared',
+        join=common_hosts,
+    )
+    agent_sharing: str = _setting(
+        "off",
+        one_of("off", "user"),
+        "`user`: your notebooks [share one agent process](agents.md#one-agent-for-several-notebooks); "
+        "`off`: each has its own",
+    )
+    trusted_folders: tuple[str, ...] = _setting(
+        (),
+        path_list,
+        "JSON array of absolute paths: files there, or below, that make an agent run programs are "
+        "[not asked about](security.md#what-a-folder-would-run)",
+        join=common_paths,
+        widens=True,
+        kernel_applies=True,
+    )
     # The notebook's folder, or that in which the kernel or program was started; what `cwd` is relative to.
     start_folder: str = field(default="", compare=False)
     # Lists of other places than `allow` is from.
@@ -148,6 +276,16 @@ class Settings:
         return without_own_name(self.mcp_servers) if self.notebook_tools else self.mcp_servers
 
 
+SETTINGS: Mapping[str, Setting] = {
+    each.name: each.metadata["setting"] for each in fields(Settings) if "setting" in each.metadata
+}
+
+
+def variable(name: str) -> str:
+    """The variable of the environment for the setting `name`."""
+    return PREFIX + name.upper()
+
+
 def load(
     environ: Mapping[str, str] | None = None,
     paths: list[Path] | None = None,
@@ -169,7 +307,7 @@ def load(
         else:
             reader.read_file(path)
     own = reader.settings()
-    names = {PREFIX + name.upper(): name for name in PARSERS}
+    names = {variable(name): name for name in SETTINGS}
     reader.read(ENVIRONMENT, {names[key]: value for key, value in environ.items() if key in names})
     if own_agent:
         reader.found["agent"], reader.origins["agent"] = own_agent, KERNELSPEC
@@ -183,21 +321,21 @@ def load(
 
 
 def _widened(own: Settings, settings: Settings, environ: Mapping[str, str]) -> Iterator[Widening]:
-    for name in _WIDENING:
-        before, after, variable = getattr(own, name), getattr(settings, name), PREFIX + name.upper()
-        if settings.origins[name] == ENVIRONMENT and before != after and _is_widening(name, own, after):
-            yield Widening(variable, environ[variable].strip())
+    for name, setting in SETTINGS.items():
+        before, after = getattr(own, name), getattr(settings, name)
+        if settings.origins[name] == ENVIRONMENT and before != after and _is_widening(name, setting, own, after):
+            yield Widening(variable(name), environ[variable(name)].strip())
     if command := environ.get(DEMO_COMMAND):
         yield Widening(DEMO_COMMAND, command)
 
 
-def _is_widening(name: str, own: Settings, after: Any) -> bool:
-    if name in ORDER:
-        return is_wider(name, getattr(own, name), after)
+def _is_widening(name: str, setting: Setting, own: Settings, after: Any) -> bool:
+    if setting.order:
+        return setting.is_wider(getattr(own, name), after)
     if name == "agent":
         return after not in BUILT_IN_AGENTS
-    is_new = own.origins[name] == "default"  # a second list only limits the first one
-    return is_new if name in ("allow", *COMMON) else True
+    is_limit = name == "allow" or setting.join is not None  # a second list only limits the first one
+    return setting.widens and (own.origins[name] == "default" or not is_limit)
 
 
 def _folders(start_folder: str, environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -311,7 +449,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.found: dict[str, Any] = {}
-        self.origins = dict.fromkeys(PARSERS, "default")
+        self.origins = dict.fromkeys(SETTINGS, "default")
         self.problems: list[str] = []
         self.limits: list[AllowList] = []
         self.has_unread_rules = False
@@ -331,29 +469,29 @@ class _Reader:
 
     def read(self, origin: str, values: Mapping[str, Any]) -> None:
         for name, raw in values.items():
-            if name not in PARSERS:
+            if name not in SETTINGS:
                 self.problems.append(f"{origin}: unknown setting {name!r}")
                 continue
+            setting = SETTINGS[name]
             try:
-                self._add(name, PARSERS[name](raw), origin)
+                self._add(name, setting.parse(raw), origin)
             except (ValueError, TypeError, RecursionError) as error:
                 self.problems.append(f"{origin}: {name}: {error}")
-                self.has_unread_rules |= name in RULE_LISTS
-                if name == "sandbox_hosts":
+                if setting.parse is rule_list:
+                    self.has_unread_rules = True
+                elif setting.join:  # nothing is the strictest of lists
                     self._add(name, (), origin)
 
     def _add(self, name: str, value: Any, origin: str) -> None:
         """No place loosens what another one says."""
+        setting = SETTINGS[name]
         if name in self.found:
             before, stated = self.found[name], self.origins[name]
-            if name in ("ask", "deny"):
-                value, origin = tuple(dict.fromkeys((*before, *value))), f"{stated}, {origin}"
-            elif name == "allow":
+            if name == "allow":
                 self.limits.append(_allow_list(before, stated))
-            elif name in COMMON:
-                both = common_hosts if name == "sandbox_hosts" else common_paths
-                value, origin = both(before, value), f"{stated}, {origin}"
-            elif name in ORDER and rank(name, before) <= rank(name, value):
+            elif setting.join:
+                value, origin = setting.join(before, value), f"{stated}, {origin}"
+            elif setting.order and setting.rank(before) <= setting.rank(value):
                 return
         self.found[name], self.origins[name] = value, origin
 
@@ -368,8 +506,3 @@ class _Reader:
             problems=(*self.problems, *own),
             has_unread_rules=self.has_unread_rules,
         )
-
-
-assert set(PARSERS) == {f.name for f in fields(Settings)} - {
-    *("origins", "problems", "has_unread_rules", "allow_limits", "widened", "own_state", "absent", "start_folder")
-}

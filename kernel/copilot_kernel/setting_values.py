@@ -1,62 +1,67 @@
-"""One value of a setting: how it is read, which of two is the stricter, and what two lists have in common. Pure."""
+"""What a setting declares: how a value of it is read, which of two is the stricter, what two lists have in common.
+
+Pure.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from pathlib import PurePath
 from typing import Any
 
-RULE_LISTS = ("allow", "ask", "deny")
-
-ORDER: Mapping[str, tuple[Any, ...]] = {
-    "permission_mode": ("plan", "default", "acceptEdits", "sandboxed", "bypassPermissions"),
-    "sandbox": ("required", "on", "off"),
-    "on_unasked": ("cancel", "badge"),
-    "fs": (False, True),
-    "terminal": (False, True),
-}
-"""Settings of which the stricter value holds, that one first."""
-COMMON = ("sandbox_read", "sandbox_write", "sandbox_hosts", "trusted_folders")
+Parse = Callable[[Any], Any]
+"""Reads a value of a config file, or a variable of the environment. Raises ValueError and TypeError."""
 
 
-def is_wider(name: str, before: Any, after: Any) -> bool:
-    """Whether `after` lets the agent do more than `before`, or something else; `name` is one of `ORDER`."""
-    middle = {"acceptEdits", "sandboxed"}
-    return rank(name, after) > rank(name, before) or (before != after and {before, after} == middle)
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """All that is known of a setting but its default.
+
+    `help` is what the documentation says; `order` holds the values, the strictest first, if the strictest of several
+    places holds; `join` makes one list of those of several places. Set in the environment, a setting that `widens`
+    lets the agent do more, as one with an `order` may. Notebooks that differ in settings that the kernel applies
+    itself can share an agent: whatever is new tells agents apart until someone decides otherwise.
+    """
+
+    parse: Parse
+    help: str
+    order: tuple[Any, ...] = ()
+    join: Callable[[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] | None = None
+    widens: bool = False
+    kernel_applies: bool = False
+
+    def is_wider(self, before: Any, after: Any) -> bool:
+        """Whether `after` lets the agent do more than `before`, or something else, by `order`."""
+        middle = {"acceptEdits", "sandboxed"}
+        return self.rank(after) > self.rank(before) or (before != after and {before, after} == middle)
+
+    def rank(self, value: Any) -> int:
+        """The place of `value` in `order`; an unknown permission mode is not used, so it counts as `default`."""
+        return self.order.index(value if value in self.order else "default")
 
 
-def rank(name: str, value: Any) -> int:
-    """What is unknown counts as a permission mode that is not used: as `default`."""
-    order = ORDER[name]
-    return order.index(value if value in order else "default")
+# -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _string(raw: Any) -> str:
+def text(raw: Any) -> str:
     if not isinstance(raw, str):
         raise ValueError("must be a string")
     return raw.strip()
 
 
-def _switch(raw: Any) -> bool:
-    if raw not in ("on", "off", True, False):
-        raise ValueError(f"must be on or off, not {raw!r}")
-    return raw in ("on", True)
+def one_of(*names: str) -> Callable[[Any], str]:
+    """JSON may say `on` and `off` as a switch."""
 
-
-def _sandbox(raw: Any) -> str:
-    """JSON may say it as a switch."""
-    return _one_of("off", "on", "required")({True: "on", False: "off"}.get(raw, raw) if isinstance(raw, bool) else raw)
-
-
-def _one_of(*names: str) -> Callable[[Any], str]:
     def parse(raw: Any) -> str:
-        if raw not in names:
+        name = ("on" if raw else "off") if isinstance(raw, bool) else raw
+        if name not in names:
             raise ValueError(not_one_of(raw, names))
-        return str(raw)
+        return str(name)
 
     return parse
 
@@ -65,51 +70,71 @@ def not_one_of(raw: Any, names: tuple[str, ...]) -> str:
     return f"{raw!r} is not one of {', '.join(names)}"
 
 
-def _rules(raw: Any) -> tuple[str, ...]:
-    """An empty variable is an empty list."""
+def switch(raw: Any) -> bool:
+    return one_of("on", "off")(raw) == "on"
+
+
+def number(least: float, most: float, unit: str, kind: type[int] | type[float] = float) -> Parse:
+    def parse(raw: Any) -> float:
+        value = kind(raw)
+        if not least <= value <= most:
+            raise ValueError(f"must be a number of {unit} between {least} and {most}")
+        return value
+
+    return parse
+
+
+def array(what: str, example: str, is_item: Callable[[str], bool] = lambda item: True) -> Parse:
+    """An array of strings; an empty variable is an empty one."""
+
+    def parse(raw: Any) -> tuple[str, ...]:
+        try:
+            items = json.loads(raw.strip() or "[]") if isinstance(raw, str) else raw
+        except ValueError:
+            items = None
+        if not isinstance(items, list) or not all(isinstance(item, str) and is_item(item) for item in items):
+            raise ValueError(f"must be a JSON array of {what}, such as {example}, not {raw!r:.80}")
+        return tuple(items)
+
+    return parse
+
+
+def json_value(raw: Any) -> Any:
     try:
-        rules = json.loads(raw.strip() or "[]") if isinstance(raw, str) else raw
-    except ValueError:
-        rules = None
-    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
-        raise ValueError(
-            f'must be a JSON array of strings, such as ["Bash(git status)", "Edit(src/**)"], not {raw!r:.80}'
-        )
-    return tuple(rules)
-
-
-def _paths(raw: Any) -> tuple[str, ...]:
-    """An empty variable is an empty list."""
-    paths = _json(raw.strip() or "[]") if isinstance(raw, str) else raw
-    if not isinstance(paths, list) or not all(isinstance(path, str) and path[:1] in ("/", "~") for path in paths):
-        raise ValueError(f'must be a JSON array of absolute paths, such as ["~/data"], not {raw!r:.80}')
-    return tuple(paths)
+        return json.loads(raw) if isinstance(raw, str) else raw
+    except ValueError as error:
+        raise ValueError(f"must be JSON: {error}") from error
 
 
 _HOST = re.compile(
     r"(?:(?:\*\.)?(?:[\w-]+\.)+[a-z][\w-]*|(?P<address>localhost|\d+\.\d+\.\d+\.\d+|\[[\da-f:.]+\]))(?::(?P<port>\d+))?",
-    re.ASCII,
+    re.ASCII | re.IGNORECASE,
 )
 
 
-def _hosts(raw: Any) -> tuple[str, ...]:
-    """An empty variable is an empty list: no host."""
-    hosts = _json(raw.strip() or "[]") if isinstance(raw, str) else raw
-    if not isinstance(hosts, list) or not all(map(_is_host, hosts)):
-        example = '["api.github.com", "*.example.com:443", "127.0.0.1:11434"]'
-        raise ValueError(
-            f"must be a JSON array of hosts, addresses with a port, such as {example}, not {raw!r:.80}; "
-            "no host is allowed"
-        )
-    return tuple(host.lower() for host in hosts)
-
-
-def _is_host(raw: Any) -> bool:
+def _is_host(raw: str) -> bool:
     """An address without a port would be every service there: of loopback, those of the user."""
-    found = _HOST.fullmatch(raw.lower()) if isinstance(raw, str) else None
+    found = _HOST.fullmatch(raw)
     if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
         return False
     return not found["address"] or bool(found["port"])
+
+
+def host_list(raw: Any) -> tuple[str, ...]:
+    return tuple(host.lower() for host in _hosts(raw))
+
+
+rule_list = array("strings", '["Bash(git status)", "Edit(src/**)"]')
+path_list = array("absolute paths", '["~/data"]', lambda path: path[:1] in ("/", "~"))
+_hosts = array("hosts, addresses with a port", '["api.github.com", "*.example.com:443", "127.0.0.1:11434"]', _is_host)
+
+
+# -- what several places amount to ------------------------------------------------------------------------------------
+
+
+def union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """What either list names."""
+    return tuple(dict.fromkeys((*one, *other)))
 
 
 def common_paths(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
@@ -136,57 +161,3 @@ def common_hosts(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...
 def _name_and_port(host: str) -> tuple[str, str]:
     found = re.search(r":\d+\Z", host)
     return (host[: found.start()], found[0]) if found else (host, "")
-
-
-def _json(raw: Any) -> Any:
-    try:
-        return json.loads(raw) if isinstance(raw, str) else raw
-    except ValueError as error:
-        raise ValueError(f"must be JSON: {error}") from error
-
-
-def _seconds(most: float, *, or_zero: bool = False) -> Callable[[Any], float]:
-    def parse(raw: Any) -> float:
-        value = float(raw)
-        if not 0 <= value <= most or (value == 0 and not or_zero):
-            raise ValueError(f"must be a number of seconds between 0 and {most}")
-        return value
-
-    return parse
-
-
-def _characters(raw: Any) -> int:
-    value = int(raw)
-    if not 1000 <= value <= 1_000_000:
-        raise ValueError("must be a number of characters between 1000 and 1000000")
-    return value
-
-
-PARSERS: dict[str, Callable[[Any], Any]] = {
-    "agent": _string,
-    "cwd": _string,
-    "permission_mode": lambda raw: raw,  # checked when it is set
-    **dict.fromkeys(RULE_LISTS, _rules),
-    "on_unasked": _one_of("badge", "cancel"),
-    "start_timeout": _seconds(3600),
-    "cancel_grace": _seconds(3600),
-    "activity_timeout": _seconds(604_800, or_zero=True),
-    "agent_sharing": _one_of("off", "user"),
-    "sandbox": _sandbox,
-    "sandbox_read": _paths,
-    "sandbox_write": _paths,
-    "sandbox_hosts": _hosts,
-    "trusted_folders": _paths,
-    "mcp_servers": _json,
-    "fs": _switch,
-    "terminal": _switch,
-    "answer_form": _one_of("nested", "flat"),
-    "option_member": _one_of("configId", "optionId"),
-    "state": _string,
-    "notebook_tools": _switch,
-    "undo": _switch,
-    "error_context": _switch,
-    "context_chars": _characters,
-    "rerun": _one_of("run", "ask", "keep"),
-    "warm_start": _switch,
-}

@@ -13,15 +13,15 @@ from copilot_kernel.acp.connection import RpcConnection
 from copilot_kernel.acp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RequestFailed, method_not_found
 from copilot_kernel.acp.transport import Transport
 from copilot_kernel.demo import agent as demo
-from copilot_kernel.demo.session import CHOICES, Json
+from copilot_kernel.demo.session import MENU, Json
+from copilot_kernel.demo.stage import Stage
 
-from .directives import DIRECTIVES as MORE
-from .faults import FAULTS, Switches, trips
+from .directives import find_script, perform
+from .faults import Switches, trips
 from .menu import choices
-from .scripts import PLAYED
+from .scripts import DIRECTIVES
 from .signin import SignIn
 
-DIRECTIVES = {**demo.DIRECTIVES, **PLAYED, **MORE, **FAULTS}
 OPENING = ("session/new", "session/load", "session/resume")
 CHOOSING = {"session/set_mode": "modes", "session/set_model": "models", "session/set_config_option": "configOptions"}
 """Methods by what of the session's description they change."""
@@ -63,7 +63,7 @@ class FaultyAgent(demo.Agent):
         self._described |= {"models"} & self._switches.keys()
         client.has_options = "configOptions" in self._described
         menu = partial(choices, self._switches, client.capabilities)
-        super().__init__(client, tasks, directives=DIRECTIVES, menu=menu)
+        super().__init__(client, tasks, menu)
         self._faulty: Mapping[str, Callable[[Json], Awaitable[Any]]] = {
             "initialize": self._introduce,
             "authenticate": self._sign_in.authenticate,
@@ -73,6 +73,11 @@ class FaultyAgent(demo.Agent):
             "session/set_config_option": self._set_named,
             **{method: partial(self._open, method) for method in OPENING},
         }
+
+    async def act(self, stage: Stage) -> None:
+        """Run the prompt's script, if it has one."""
+        script = find_script(stage.blocks)
+        await (super().act(stage) if script is None else perform(stage, script, DIRECTIVES))
 
     def on_request(self, method: str, params: Any) -> Any:
         if "never-answers" in self._switches:
@@ -115,7 +120,7 @@ class FaultyAgent(demo.Agent):
         answer = await super().on_request(method, params)
         if "models" in self._switches:
             model = next(option for option in answer["configOptions"] if option["id"] == "model")
-            models = [{"modelId": id, "name": name} for id, name in CHOICES[1].values.items()]
+            models = [{"modelId": each["value"], "name": each["name"]} for each in MENU[1]["options"]]
             answer["models"] = {"currentModelId": model["currentValue"], "availableModels": models}
         hidden = set(CHOOSING.values()) - self._described
         return {name: value for name, value in answer.items() if name not in hidden}

@@ -1,23 +1,107 @@
-"""Directives that do more than send what is written: files, questions, long answers, and what the client offers."""
+"""Directives: a prompt that begins with `demo:` says line by line what the test agent shall do.
+
+    demo: say Hello            one directive a line, the first may follow `demo:` directly
+    shell echo one; exit 3
+
+Each line is a directive's name and its argument. Where the argument is a text, `\\n` and `\\t` in it are a line break
+and a tab.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
 import anyio
+from copilot_kernel.acp.jsonrpc import INVALID_PARAMS, RequestFailed
 from copilot_kernel.acp.transport import single_error
-from copilot_kernel.demo import files, scenes
-from copilot_kernel.demo.directives import unescape
-from copilot_kernel.demo.session import Json
-from copilot_kernel.demo.stage import Directive, Stage, content
+from copilot_kernel.demo import files, notebook, scenes
+from copilot_kernel.demo.session import Json, texts
+from copilot_kernel.demo.stage import Stage, TurnEnded, content
 from copilot_kernel.errors import AgentRefused
 
 from . import samples
-from .faults import numbers, pause
+from .faults import FAULTS, Directive, numbers, pause, unescape
+
+MARK = "demo:"
+
+
+def find_script(blocks: Sequence[Any]) -> str | None:
+    """The script in a prompt's content blocks: the last text that begins with `demo:`, without that mark."""
+    scripts = [text for text in texts(blocks) if text.lstrip().startswith(MARK)]
+    return scripts[-1].lstrip().removeprefix(MARK) if scripts else None
+
+
+async def perform(stage: Stage, script: str, directives: Mapping[str, Directive]) -> None:
+    """Run a script. Raises RequestFailed, before anything is done if a directive is unknown, and TurnEnded."""
+    steps = [_read_line(line, directives) for line in script.splitlines() if line.strip()]
+    for directive, argument in steps:
+        try:
+            await directive(stage, argument)
+        except ValueError as error:
+            raise RequestFailed(INVALID_PARAMS, f"demo agent: {argument!r} cannot be read") from error
+
+
+def _read_line(line: str, directives: Mapping[str, Directive]) -> tuple[Directive, str]:
+    name, _, argument = line.strip().partition(" ")
+    if name not in directives:
+        raise RequestFailed(INVALID_PARAMS, f"demo agent: no directive is called {name!r}")
+    return directives[name], argument.strip()
+
+
+async def together(directives: Mapping[str, Directive], stage: Stage, argument: str) -> None:
+    """`together STEP ;; STEP …`: directives at the same time; what ends the turn ends it when all are through."""
+    ends: list[TurnEnded] = []
+
+    async def branch(step: str) -> None:
+        try:
+            await perform(stage, step, directives)
+        except TurnEnded as end:
+            ends.append(end)
+
+    with single_error():
+        async with anyio.create_task_group() as tasks:
+            for step in argument.split(";;"):
+                tasks.start_soon(branch, step)
+    if ends:
+        raise ends[0]
+
+
+async def say(stage: Stage, argument: str) -> None:
+    """`say TEXT`: one chunk of the answer."""
+    await stage.say(unescape(argument))
+
+
+async def raw(stage: Stage, argument: str) -> None:
+    """`raw JSON`: that update, whatever it is."""
+    await stage.send(json.loads(argument))
+
+
+async def ask(stage: Stage, argument: str) -> None:
+    """`ask [TITLE]`: a question only; says what was answered."""
+    await scenes.ask(stage, argument or "Do it")
+
+
+async def delete(stage: Stage, name: str) -> None:
+    """`delete PATH`: deletes a file, after a question."""
+    path = stage.session.cwd / name
+    where: Json = {"locations": [{"path": str(path)}]}
+    id = await stage.begin("delete", f"Delete {name}", {"path": str(path)}, **where)
+    await stage.ask(id, ("delete", str(path)), {"title": "Delete file", "kind": "delete", **where})
+    path.unlink()
+    await stage.change(id, status="completed", rawOutput={"content": f"{name} is deleted."})
+
+
+async def call_tool(stage: Stage, argument: str) -> None:
+    """`notebook TOOL [JSON]`: calls one of the notebook's tools, and says what came of it."""
+    tool, _, arguments = argument.partition(" ")
+    try:
+        await stage.say(await notebook.call(stage, tool, **json.loads(arguments or "{}")) + "\n")
+    except notebook.ToolFailed as error:
+        await stage.say(f"{tool} failed: {error}\n")
 
 
 def split_two(argument: str, separator: str) -> tuple[str, str]:
@@ -38,7 +122,7 @@ async def plan(stage: Stage, argument: str) -> None:
     """`plan A;B;C [/ DONE]`: the whole plan, of which DONE steps are done (0)."""
     words, _, number = argument.partition(" / ")
     (done,) = numbers(number, (0,))
-    await stage.plan([step.strip() for step in words.split(";") if step.strip()], int(done))
+    await stage.plan(int(done), *(step.strip() for step in words.split(";") if step.strip()))
 
 
 async def edit(stage: Stage, argument: str) -> None:
@@ -65,7 +149,7 @@ async def create(stage: Stage, argument: str) -> None:
 async def unasked(stage: Stage, argument: str) -> None:
     """`unasked CMD`: runs a command without asking, as if it were always allowed."""
     stage.session.allowed.add(("execute", argument))
-    await files.shell(stage, argument)
+    await files.run(stage, argument)
 
 
 async def storm(stage: Stage, argument: str) -> None:
@@ -79,7 +163,7 @@ async def storm(stage: Stage, argument: str) -> None:
             case 1:
                 await stage.think(f"{number} ")
             case 2:
-                await stage.plan([f"Step {number}", "Then rest"])
+                await stage.plan(0, f"Step {number}", "Then rest")
             case _:
                 await stage.change(id, status="in_progress", content=content(f"Update {number}"))
     await stage.change(id, status="completed")
@@ -382,20 +466,19 @@ async def _done(stage: Stage, id: str, words: str, *blocks: Json) -> None:
 
 
 DIRECTIVES: Mapping[str, Directive] = {
+    **FAULTS,
     **{
         directive.__name__: directive
-        for directive in (slow, plan, edit, create, unasked, storm, long, remember, commands, echo, mcp)
+        for directive in (say, raw, ask, delete, slow, plan, edit, create, unasked, storm, long, remember)
     },
+    **{directive.__name__: directive for directive in (commands, echo, mcp, withdraw, request, elicit, swap)},
+    **{directive.__name__: directive for directive in (fsread, fswrite, terminal)},
+    "read": files.read,
+    "shell": files.run,
+    "notebook": call_tool,
     "options": offer,
-    "withdraw": withdraw,
-    "request": request,
-    "elicit": elicit,
     "elicit-withdrawn": elicit_withdrawn,
-    "swap": swap,
-    "fsread": fsread,
-    "fswrite": fswrite,
     "fswrite-asked": partial(fswrite, asks=True),
-    "terminal": terminal,
     "terminal-asked": partial(terminal, asks=True),
     "terminal-left": partial(terminal, leaves=True),
 }

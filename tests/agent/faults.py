@@ -10,15 +10,21 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
 from copilot_kernel.acp.jsonrpc import RequestFailed
-from copilot_kernel.demo.directives import unescape
 from copilot_kernel.demo.session import home
-from copilot_kernel.demo.stage import Directive, Stage, TurnEnded, chunk, text_block
+from copilot_kernel.demo.stage import Stage, TurnEnded, chunk, text_block
 
 Switches = Mapping[str, str]
+Directive = Callable[[Stage, str], Awaitable[object]]
+"""What a line of a script does; the text is the line without the directive's name."""
+
+
+def unescape(argument: str) -> str:
+    """`argument` with `\\n` and `\\t` made a line break and a tab."""
+    return argument.replace("\\n", "\n").replace("\\t", "\t")
 
 
 def numbers(argument: str, defaults: Sequence[float]) -> list[float]:

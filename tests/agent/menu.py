@@ -3,61 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from copilot_kernel.demo.session import CHOICES, Choice, Json
+from copilot_kernel.demo.session import MENU, Json
 
 from .faults import Switches
 
 URI = "https://agentclientprotocol.com/protocol/session-modes#"
-URI_MODES = Choice(
-    "mode", "Mode", "mode", {URI + "agent": "Agent", URI + "plan": "Plan", URI + "autopilot": "Autopilot"}
-)
-EFFORTS = {"low": "Low", "medium": "Medium"}
-VOICES = {"plain": "Plain", "dry": "Dry", "pirate": "Pirate", "bard": "Bard"}
 
 
-@dataclass(frozen=True, slots=True)
-class Toggle(Choice):
-    """Yes or no."""
-
-    @property
-    def default(self) -> Any:
-        return False
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, bool)
-
-    def described(self, current: Any) -> Json:
-        head = {"id": self.id, "name": self.name, "category": self.category}
-        return {**head, "type": "boolean", "currentValue": current}
+def _options(*names: str, prefix: str = "") -> list[Json]:
+    return [{"value": prefix + name.lower(), "name": name} for name in names]
 
 
-@dataclass(frozen=True, slots=True)
-class Grouped(Choice):
-    """`values` in groups of two: serious, playful."""
-
-    def options(self) -> list[Json]:
-        options = Choice.options(self)
-        return [
-            {"group": "serious", "name": "Serious", "options": options[:2]},
-            {"group": "playful", "name": "Playful", "options": options[2:]},
-        ]
+def _select(id: str, name: str, category: str, options: Sequence[Json]) -> Json:
+    return {"id": id, "name": name, "category": category, "type": "select", "options": options}
 
 
-def choices(switches: Switches, client: Mapping[str, Any], chosen: Mapping[str, Any]) -> Sequence[Choice]:
+GROUPS = [
+    {"group": "serious", "name": "Serious", "options": _options("Plain", "Dry")},
+    {"group": "playful", "name": "Playful", "options": _options("Pirate", "Bard")},
+]
+MANNERS = [{"value": "alone", "name": "Works alone"}, {"value": "pair", "name": "Works in a pair"}]
+
+
+def choices(switches: Switches, client: Mapping[str, Any], chosen: Mapping[str, Any]) -> Sequence[Json]:
     """`client`: its capabilities; a client that does not know yes-or-no options gets none."""
-    mode, model = CHOICES
-    usual = [URI_MODES if "uri-modes" in switches else mode, model]
+    mode, model = MENU
+    if "uri-modes" in switches:
+        mode = {**mode, "options": _options("Agent", "Plan", "Autopilot", prefix=URI)}
     if "more-options" not in switches:
-        return usual
-    efforts = {**EFFORTS, "high": "High"} if chosen.get("model") == "scripted-large" else EFFORTS
+        return [mode, model]
+    efforts = _options("Low", "Medium", *(["High"] if chosen.get("model") == "scripted-large" else []))
     more = [
-        Choice("effort", "Effort", "thought_level", efforts),
-        Grouped("voice", "Broadcaster", "_voice", VOICES),
-        Choice("manner", "Manner", "collaboration_mode", {"alone": "Works alone", "pair": "Works in a pair"}),
+        _select("effort", "Effort", "thought_level", efforts),
+        _select("voice", "Broadcaster", "_voice", GROUPS),
+        _select("manner", "Manner", "collaboration_mode", MANNERS),
     ]
     if ((client.get("session") or {}).get("configOptions") or {}).get("boolean") is not None:
-        more.append(Toggle("allow_all", "Allow everything", "permissions", {}))
-    return [*usual, *more]
+        more.append({"id": "allow_all", "name": "Allow everything", "category": "permissions", "type": "boolean"})
+    return [mode, model, *more]

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from copilot_kernel.demo.directives import perform, unescape
 from copilot_kernel.demo.session import Json
-from copilot_kernel.demo.stage import Directive, Stage
+from copilot_kernel.demo.stage import Stage
 
-from . import replay
+from . import directives, replay
+from .faults import Directive, unescape
 
 FILE = Path(__file__).with_name("scripts.jsonl")
 
@@ -49,10 +50,8 @@ def directive(script: Json) -> Directive:
         given = words(script, argument)
         for update in script.get("updates", ()):
             await stage.send(filled(update, given))
-        await perform(stage, Template(script.get("lines", "")).substitute(given))
+        await directives.perform(stage, Template(script.get("lines", "")).substitute(given), DIRECTIVES)
 
-    form = " ".join([script["name"], *(name.upper() for name in script.get("words", ()))])
-    play.__doc__ = f"`{form}`: the script of that name."
     return play
 
 
@@ -77,9 +76,11 @@ async def play(stage: Stage, argument: str) -> None:
 SCRIPTS: Mapping[str, Json] = {
     script["name"]: script for script in map(json.loads, FILE.read_text("utf-8").splitlines())
 }
-PLAYED: Mapping[str, Directive] = {
+DIRECTIVES: dict[str, Directive] = {
+    **directives.DIRECTIVES,
     **{name: directive(script) for name, script in SCRIPTS.items()},
     "tool": tool,
     "play": play,
 }
 """Directives by name."""
+DIRECTIVES["together"] = partial(directives.together, DIRECTIVES)

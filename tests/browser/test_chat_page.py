@@ -172,7 +172,7 @@ def test_always_offers_a_rule_that_can_be_changed_and_last_what_the_agent_rememb
 HASTY = """() => {
   window.seen = [];
   new MutationObserver(() => {
-    for (const each of document.querySelectorAll('.question:not([data-answered]) button[data-guarded]')) {
+    for (const each of document.querySelectorAll('.question:not([data-answered]) button.copilot-guarded')) {
       each.click();
       window.seen.push([each.getAttribute('aria-disabled'), getComputedStyle(each).opacity]);
     }
@@ -198,7 +198,7 @@ def test_hasty_clicks_allow_nothing_and_buttons_look_so(chat: Chat, server: Serv
     chat.send("demo: together create h1.txt x ;; create h2.txt x")
     expect(chat.button("Allow once")).to_have_count(2)
     assert {tuple(each) for each in chat.page.evaluate("() => window.seen")} == {("true", "0.5")}
-    expect(chat.log.locator(".number")).to_have_text(["1 of 2", "2 of 2"])
+    expect(chat.log.locator(".copilot-answer-number")).to_have_text(["1 of 2", "2 of 2"])
     first, second = (chat.button("Allow once").nth(number) for number in (0, 1))
     expect(first).to_be_enabled()
     expect(second).to_be_enabled()
@@ -207,7 +207,7 @@ def test_hasty_clicks_allow_nothing_and_buttons_look_so(chat: Chat, server: Serv
     chat.page.evaluate(HURRIED, [place["x"] + 5, place["y"] + 5])
     chat.expect("allowed by you")
     expect(chat.log.locator(".question")).to_have_count(1)
-    expect(chat.log.locator(".number")).to_have_text("")
+    expect(chat.log.locator(".copilot-answer-number")).to_have_text("")
     assert (server.work / "h1.txt").exists() != (server.work / "h2.txt").exists()
     chat.button("Deny").click()
     chat.expect("denied by you")
@@ -230,7 +230,7 @@ def test_nothing_invites_to_allow_what_is_alarming(chat: Chat, what: str, is_cal
     chat.send(f"demo: {what}")
     allow = chat.button("Allow once")
     expect(allow).to_be_enabled()
-    assert allow.evaluate("each => each.classList.contains('suggested')") == is_calm
+    assert allow.evaluate("each => each.classList.contains('copilot-suggested')") == is_calm
     expect(chat.button("Always allow ▾")).to_have_count(int(is_calm))
     chat.deny()
 

@@ -282,9 +282,9 @@ def test_a_question_while_the_kernel_is_blocked_is_asked_on_the_page(
         page.keyboard.press("Enter")
         assert "42" in driven.sources()[0]
         driven.event("ask", key="2", title="And this?", html="And this?", answers=ANSWERS)
-        expect(page.locator(".copilot-ask-number")).to_have_text(["1 of 2", "2 of 2"])
+        expect(page.locator(".copilot-answer-number")).to_have_text(["1 of 2", "2 of 2"])
         driven.event("answered", key="2")
-        expect(page.locator(".copilot-ask-number")).to_have_text([""])
+        expect(page.locator(".copilot-answer-number")).to_have_text([""])
         assert not any("answer" in each for each in driven.heard())
         card.get_by_role("button", name="Allow once").click()
         driven.wait_heard({"answer": "1", "option": 0})

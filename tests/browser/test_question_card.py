@@ -30,19 +30,21 @@ EDIT = ToolCall(
     1, 1, "x", "Edit", kind="edit", content=(Diff("a.py", "one\ntwo\nthree\n" * 3, "one\nTWO\nthree\n" * 3),)
 )
 HARNESS = """
+from asyncio import wrap_future
 from contextlib import nullcontext
 from types import SimpleNamespace
 from IPython.display import display
-from copilot_kernel.frontend.asking import Card
-from copilot_kernel.rendering.question import render_question
+from copilot_kernel.frontend.open_question import Card
+from copilot_kernel.frontend.permission_question import PermissionQuestion
 from pickle import loads
 
 def show(question, root="/project"):
-    card = Card(SimpleNamespace(owning=nullcontext), question, root, [], None)
-    card.answer.add_done_callback(lambda done: print("ANSWERED", done.result()))
-    display(render_question(question, root), raw=True)
+    asked = PermissionQuestion(question, root)
+    card = Card(SimpleNamespace(owning=nullcontext), asked.make_widgets(lambda: card.guard()))
+    wrap_future(asked.answer).add_done_callback(lambda done: print("ANSWERED", done.result()))
+    display(asked.static, raw=True)
     display(card.widget.bundle() | {"text/plain": ""}, raw=True)
-    card.opened()
+    card.guard()
     return card
 """
 """In a Python kernel: a card by itself, for questions that no agent can ask."""

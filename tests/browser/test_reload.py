@@ -14,14 +14,14 @@ from .lab import Lab, Notebook
 pytestmark = pytest.mark.browser
 
 ALLOW = "Allow once"
-GRACE = "import copilot_kernel.frontend.answering as answering; answering.GRACE_SECONDS = {}"
+GRACE = "import copilot_kernel.frontend.questions as questions; questions.GRACE_SECONDS = {}"
 KERNEL = f"""{GRACE}
-is_drawn = answering._is_drawn
+is_drawn = questions.Card.is_drawn
 async def looked(*question):
     drawn = await is_drawn(*question)
     open(f"drawn-{{{{drawn}}}}", "w").close()
     return drawn
-answering._is_drawn = looked
+questions.Card.is_drawn = looked
 from runpy import run_module
 run_module('copilot_kernel', run_name='__main__', alter_sys=True)
 """

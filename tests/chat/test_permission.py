@@ -69,7 +69,7 @@ async def test_in_plan_nothing_is_done_and_nobody_is_asked_whatever_the_rules(ch
     for prompt in ("demo: fswrite b x", "demo: terminal touch c"):
         assert "the mode is plan" in (await ask(chat, prompt, person)).text
     assert (person.questions, decided(chat)) == ([], [("denied", "mode", "")])
-    assert person.calls[0] == ("rejected", "denied by mode plan")
+    assert person.calls[0] == ("rejected", "denied by “Plan only” mode")
     assert list(project.iterdir()) == []
 
 

@@ -22,7 +22,7 @@ time.sleep(60)
 
 
 def assert_in_use(folder: Path, where: str) -> None:
-    with pytest.raises(SessionInUse, match=re.escape(f"already open in {where}.")):
+    with pytest.raises(SessionInUse, match=re.escape(f"is open in {where}.")):
         lock_session(folder, "s1", "elsewhere")
 
 
@@ -30,7 +30,7 @@ def test_another_process_has_a_session_until_it_ends_however_it_ends(tmp_path: P
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "locked\n"
-        assert_in_use(tmp_path, f"notebook other.ipynb (process {process.pid})")
+        assert_in_use(tmp_path, "notebook other.ipynb")
         lock_session(tmp_path, "s2", "here").release()
         process.kill()
     lock_session(tmp_path, "s1", "here").release()
@@ -41,7 +41,7 @@ def test_a_lock_that_was_released_can_be_had_again_and_leaves_no_descriptor(tmp_
     before = len(os.listdir("/dev/fd"))
     for place in ("a place with a long name", "here"):
         held = lock_session(tmp_path, "s1", place)
-        assert_in_use(tmp_path, f"{place} (process {os.getpid()})")
+        assert_in_use(tmp_path, f"{place}")
         held.release()
         held.release()
     assert len(os.listdir("/dev/fd")) == before
@@ -53,7 +53,7 @@ def test_the_lock_of_a_file_that_is_gone_is_worth_nothing(tmp_path: Path) -> Non
     file.unlink()
     second = lock_session(tmp_path, "s1", "here")
     held.release()
-    assert_in_use(tmp_path, f"here (process {os.getpid()})")
+    assert_in_use(tmp_path, "here")
     second.release()
 
 
@@ -67,7 +67,7 @@ OTHER_MACHINE = json.dumps({"place": "here", "host": "node-3", "pid": 7})
 
 @pytest.mark.parametrize(
     ("content", "where"),
-    [(OTHER_MACHINE, "here (process 7 on node-3)")]
+    [(OTHER_MACHINE, "here on node-3")]
     + [(odd, "another program") for odd in ("", "[]", '{"place": 5, "pid": 1, "host": "a"}', "[" * 9999)],
 )
 def test_a_holder_is_named_as_far_as_its_file_can_be_read(tmp_path: Path, content: str, where: str) -> None:

@@ -73,7 +73,7 @@ async def test_a_session_that_another_conversation_is_in_is_not_resumed_or_delet
     async with sharing(settings, 2, **LOADS) as (script, (one, other)):
         await ask(one, "Hello")
         for refused in (other.resume("s1", Person()), other.delete("s1")):
-            with pytest.raises(SessionInUse, match="already open in") as error:
+            with pytest.raises(SessionInUse, match="is open in") as error:
                 await refused
             assert error.value.hint
         assert (await ask(other, "Hello")).session_id == "s2"

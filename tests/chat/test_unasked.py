@@ -167,8 +167,8 @@ async def test_an_act_after_the_turn_is_accused_in_the_cell_that_owns_it(opened:
     ("more", "words"),
     [
         ({"allow": ("Edit",), "on_unasked": "cancel"}, "covered by rule `Edit`"),
-        ({"permission_mode": "acceptEdits"}, "covered by mode acceptEdits"),
-        ({"permission_mode": "bypassPermissions"}, "covered by mode bypassPermissions"),
+        ({"permission_mode": "acceptEdits"}, "covered by “Edit freely” mode"),
+        ({"permission_mode": "bypassPermissions"}, "covered by “Allow everything” mode"),
     ],
 )
 async def test_an_act_that_a_rule_or_the_mode_would_allow_is_covered(

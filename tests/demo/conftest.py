@@ -1,5 +1,6 @@
 """A client for the demo agent, in memory."""
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -10,13 +11,14 @@ import pytest
 from copilot_kernel.acp.connection import RpcConnection
 from copilot_kernel.acp.jsonrpc import method_not_found
 from copilot_kernel.acp.transport import Transport
+from copilot_kernel.demo import scenes
 from copilot_kernel.demo.agent import serve
 
 from ..acp import conftest as acp
 from ..acp.memory import memory_pair
+from ..limits import LIMIT
 
 typescript_sdk, schema, valid = acp.typescript_sdk, acp.schema, acp.valid
-LIMIT = 60
 Answer = str | None | Callable[[], Any]
 
 
@@ -100,6 +102,14 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     folder = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(folder))
     return folder
+
+
+@pytest.fixture
+def acts(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """`acts([name, argument, …], …)` is a prompt that plays these."""
+    usual = scenes.choose
+    monkeypatch.setattr(scenes, "choose", lambda text: json.loads(text) if text.startswith("{") else usual(text))
+    return lambda *acts: json.dumps({"acts": acts})
 
 
 Connected = Callable[..., AbstractAsyncContextManager[Client]]

@@ -6,16 +6,11 @@ import pytest
 from copilot_kernel.demo import project, scenes
 from copilot_kernel.errors import AgentRefused
 
-from .messages import asks
+from .test_acts import asks
 
 pytestmark = pytest.mark.anyio
 
 CODE, TESTS = project.CODE, project.TESTS
-
-
-@pytest.fixture(autouse=True)
-def hurry(monkeypatch):
-    monkeypatch.setattr(scenes, "STEP_SECONDS", 0)
 
 
 def text(received):
@@ -41,7 +36,8 @@ PLAYED = {
     "What do you remember?": ["text", "end_turn"],
     "Fix the bug": ["call", "update", "thought", "text", "call", "question", "update", "text", "end_turn"],
     "Run the tests": ["call", "question", "update", "text", "end_turn"],
-    "Show both files": ["call", "question", "update", "text", "end_turn"],
+    "Send an e-mail": ["call", "question", "update", "text", "end_turn"],
+    "What is the weather?": ["weather_update", "text", "end_turn"],
     "Delete the old notes": ["call", "question", "update", "text", "end_turn"],
     "Count to 3": ["text", "end_turn"],
     "Refuse this": ["text", "refusal"],
@@ -73,7 +69,8 @@ async def test_a_fix_is_asked_about_with_its_diff_and_makes_the_tests_pass(conne
     assert (asked["rawInput"]["fileName"], [line for line in lines if line[:2] in ("- ", "+ ")]) == (
         path, ["-" + project.WRONG.rstrip(), "+" + project.RIGHT.rstrip()],
     )  # fmt: skip
-    assert [text(received) for received in (before, after)] == [scenes.FAILING, scenes.PASSING]
+    ends = [each["rawOutput"]["contents"][0]["exitCode"] for each in (*before, *after) if "rawOutput" in each]
+    assert ends == [1, 0]
 
 
 async def test_a_new_session_starts_from_the_beginning(connected, tmp_path):
@@ -126,7 +123,8 @@ async def test_an_error_is_a_json_rpc_error(connected):
     async with connected() as client:
         with pytest.raises(AgentRefused) as caught:
             await client.prompt("Answer with an error")
-    assert (caught.value.code, caught.value.data) == (-32603, {"details": scenes.PRETENDED})
+    _, _, details = scenes.choose("error")["acts"][0]
+    assert (caught.value.code, caught.value.data) == (-32603, {"details": details})
 
 
 async def test_context_before_the_prompt_does_not_choose_the_scene(connected):

@@ -1,4 +1,4 @@
-"""Sessions: listed, loaded, resumed, closed and deleted."""
+"""Sessions: listed, loaded, resumed, closed and deleted; and all messages are valid."""
 
 import json
 from uuid import uuid4
@@ -6,16 +6,26 @@ from uuid import uuid4
 import pytest
 from copilot_kernel.demo import session as saved
 from copilot_kernel.demo.scenes import REMEMBERED
-from copilot_kernel.demo.session import Past
 from copilot_kernel.errors import AgentRefused
 
-from .messages import END, answered, begun, message
+from .test_acts import END, message
 
 pytestmark = pytest.mark.anyio
 
-
-def names(received):
-    return [update["sessionUpdate"] for update in received]
+RESULTS = {
+    "initialize": "InitializeResponse",
+    "session/new": "NewSessionResponse",
+    "session/load": "LoadSessionResponse",
+    "session/resume": "ResumeSessionResponse",
+    "session/list": "ListSessionsResponse",
+    "session/close": "CloseSessionResponse",
+    "session/delete": "DeleteSessionResponse",
+    "session/prompt": "PromptResponse",
+    "session/set_mode": "SetSessionModeResponse",
+    "session/set_config_option": "SetSessionConfigOptionResponse",
+}
+SENT = {"session/update": "SessionNotification", "session/request_permission": "RequestPermissionRequest"}
+PROMPTS = ("Explain the project", "Make a plan", "Draw a picture", "Fix the bug", "Send an e-mail", "Delete the notes")
 
 
 async def refused(client, method, **params):
@@ -32,101 +42,106 @@ async def saved_session(connected, prompt, **options):
         return client.session_id
 
 
-async def test_a_loaded_session_is_shown_again_before_the_answer_remembers_and_goes_on(connected):
-    script = 'demo: say Hel\nsay lo\nraw {"sessionUpdate": "plan", "entries": []}\nask Shall I\nsay bye'
-    session = await saved_session(connected, script)
+async def test_all_that_it_sends_is_valid_by_the_official_schema(connected, valid):
     async with connected() as client:
-        commands = client.received[0]
+        for prompt in PROMPTS:
+            await client.prompt(prompt)
+        await client.request("session/set_mode", {"modeId": "plan"})
+        await client.request("session/set_config_option", {"configId": "model", "value": "scripted-large"})
+        for method in ("list", "load", "resume", "close", "delete"):
+            await client.request(f"session/{method}", {"cwd": "/", "mcpServers": []})
+        assert await refused(client, "session/load") == -32002
+        lines = [json.loads(line) for direction, line in client.connection.log.lines if direction == "<"]
+    for line in lines:
+        if "method" in line:
+            valid(SENT[line["method"]], line["params"])
+        else:
+            name = "Error" if "error" in line else RESULTS[client.asked[line["id"]]]
+            valid(name, line.get("result", line.get("error")))
+    assert set(client.asked) == set(RESULTS)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("session/prompt", {"sessionId": "unknown", "prompt": []}, -32602),
+        ("session/set_mode", {"sessionId": "unknown", "modeId": "plan"}, -32002),
+        ("session/set_mode", {"modeId": "asleep"}, -32602),
+        ("session/set_config_option", {"configId": "model", "value": "other"}, -32602),
+        ("session/set_config_option", {"optionId": "model", "value": "scripted"}, -32602),
+        ("session/load", {"sessionId": "../../secret"}, -32002),
+        ("session/load", {"sessionId": None}, -32002),
+        ("session/load", {"sessionId": "x" * 36}, -32002),
+        ("session/close", {"sessionId": "unknown"}, -32002),
+        ("no/such", {}, -32601),
+    ],
+)
+async def test_a_mistake_is_an_error_with_its_code(connected, method, params, code):
+    async with connected() as client:
+        assert await refused(client, method, **params) == code
+        await client.connection.notify("no/such", {})
+        await client.connection.notify("session/cancel", {"sessionId": "unknown"})
+        assert await client.request("session/delete", {"sessionId": "../../secret"}) == {}
+
+
+async def test_a_loaded_session_is_shown_again_remembers_and_goes_on(connected, acts):
+    plan = {"sessionUpdate": "plan", "entries": []}
+    prompt = acts(["say", "Hel"], ["say", "lo"], ["send", plan], ["ask", "Shall I"], ["say", "bye"])
+    picture = {"type": "image", "mimeType": "image/png", "data": "AAAA"}
+    async with connected() as client:
+        before, commands = await client.play(picture, prompt), client.received[0]
+        await client.request("session/set_mode", {"modeId": "plan"})
+        session = client.session_id
+    async with connected() as client:
         shown, answer = await client.restore("session/load", session)
-        assert shown == [
-            message(script, "user_message"),
-            message("Hel"),
-            message("lo"),
-            begun("Shall I", "other", rawInput={"what": "Shall I"}),
-            answered("allow_once"),
-            message("bye"),
-            {"sessionUpdate": "current_mode_update", "currentModeId": "plan"},
-            commands,
-        ]
-        assert answer["modes"]["currentModeId"] == "plan"
+        asked = {"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": prompt}}
+        mode = {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
+        again = [each for each in before[:-1] if each != plan and "options" not in each]
+        assert shown == [asked, *again, mode, commands]
         assert [option["currentValue"] for option in answer["configOptions"]] == ["plan", "scripted"]
-        assert (await client.play("What do you remember?"))[0] == message(REMEMBERED.format(2, script))
-        assert (await client.play("demo: ask"))[0]["toolCallId"] == "call_2"
-
-
-async def test_pictures_of_the_prompt_are_not_shown_again(connected):
-    async with connected() as client:
-        await client.prompt("Draw", {"type": "image", "mimeType": "image/png", "data": "AAAA"})
-        shown, _ = await client.restore("session/load", client.session_id)
-        assert sum(update.get("content", {}).get("type") == "image" for update in shown) == 1
+        assert (await client.play("What do you remember?"))[0] == message(REMEMBERED.format(2, prompt))
+        assert (await client.play("Send an e-mail"))[0]["toolCallId"] == "call_2"
 
 
 async def test_sessions_are_listed_by_folder_the_newest_first(connected, tmp_path):
     elsewhere = tmp_path / "elsewhere"
-    other = await saved_session(connected, "demo: say there", cwd=elsewhere)
-    here = [await saved_session(connected, f"demo: say {number}") for number in range(3)]
+    other = await saved_session(connected, "What is the weather there?", cwd=elsewhere)
+    here = [await saved_session(connected, f"Weather {number}") for number in range(3)]
     async with connected() as client:
         found = (await client.request("session/list", {"cwd": str(tmp_path)}))["sessions"]
-        everything = (await client.request("session/list", {}))["sessions"]
+        *_, oldest = (await client.request("session/list", {}))["sessions"]
     assert [session["sessionId"] for session in found] == here[::-1]
-    (*_, oldest) = everything
-    updated = {"updatedAt": oldest["updatedAt"]}
-    assert oldest == {"sessionId": other, "cwd": str(elsewhere), "title": "Demo: demo: say there", **updated}
-    assert oldest["updatedAt"] < found[0]["updatedAt"]
+    assert oldest.pop("updatedAt") < found[0]["updatedAt"]
+    assert oldest == {"sessionId": other, "cwd": str(elsewhere), "title": "Demo: What is the weather there?"}
 
 
-async def test_a_session_without_a_prompt_is_not_kept(connected):
+async def test_a_session_without_a_prompt_is_not_kept_and_a_deleted_one_neither(connected):
     async with connected() as client:
         assert await client.request("session/list", {}) == {"sessions": []}
         shown, _ = await client.restore("session/load", client.session_id)
-        assert names(shown) == ["current_mode_update", "available_commands_update"]
-        assert await client.request("session/close", {}) == {}
-        assert await refused(client, "session/load") == -32002
-
-
-async def test_a_closed_session_can_be_loaded_and_a_deleted_one_cannot(connected):
-    async with connected() as client:
-        await client.prompt("demo: say a")
+        assert [each["sessionUpdate"] for each in shown] == ["current_mode_update", "available_commands_update"]
+        await client.prompt("What is the weather?")
         assert await client.request("session/close", {}) == {}
         assert await refused(client, "session/prompt", prompt=[]) == -32602
-        shown, _ = await client.restore("session/load", client.session_id)
-        assert shown[1] == message("a")
+        shown, _ = await client.restore("session/resume", client.session_id)
+        assert len(shown) == 1
         assert [await client.request("session/delete", {}) for _ in range(2)] == [{}, {}]
-        assert await client.request("session/list", {}) == {"sessions": []}
         assert await refused(client, "session/load") == -32002
-        assert await refused(client, "session/prompt", prompt=[]) == -32602
 
 
 async def test_a_line_that_was_cut_off_costs_itself_alone(connected, home):
-    session = await saved_session(connected, "demo: say one")
+    session = await saved_session(connected, "Weather one")
     path = home / "sessions" / f"{session}.jsonl"
     path.write_bytes(path.read_bytes()[:-10])
-    async with connected() as client:
-        await client.restore("session/load", session)
-        await client.prompt("demo: say two")
-    assert saved.load(session).prompts == ["demo: say one", "demo: say two"]
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
-async def test_scenes_use_the_scratch_project_as_it_was_left(connected, tmp_path):
-    session = await saved_session(connected, "Fix the bug in fibonacci.py")
-    fixed = (tmp_path / "demo-project" / "fibonacci.py").read_text()
-    async with connected() as client:
-        await client.restore("session/load", session)
-        await client.prompt("Run the tests")
-    assert (tmp_path / "demo-project" / "fibonacci.py").read_text() == fixed
-
-
-def test_what_is_no_session_and_no_update_is_not_shown(home):
-    (home / "sessions").mkdir()
-    (home / "sessions" / f"{uuid4()}.jsonl").write_text(json.dumps({"at": "2026-01-01", "cwd": "/"}))
     (home / "sessions" / f"{uuid4()}.jsonl").write_text("[]\n{}\n")
-    assert saved.list_saved() == []
-    records = [{"update": update} for update in (3, {"x": 1}, {"sessionUpdate": "novelty"})]
-    assert list(Past("1", records).replay()) == []
-
-
-# -- where nothing can be kept --------------------------------------------------------------------------------------
+    async with connected() as client:
+        await client.restore("session/load", session)
+        await client.prompt("Weather two")
+    (listed,) = saved.list_saved()
+    assert (listed["sessionId"], listed["title"]) == (session, "Demo: Weather one")
+    prompts = [saved.texts(each["prompt"]) for each in saved.load(session) if "prompt" in each]
+    assert prompts == [["Weather one"], ["Weather two"]]
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.fixture
@@ -138,10 +153,10 @@ def unwritable(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "file" / "home"))
 
 
-async def test_prompts_are_answered_where_the_home_folder_cannot_be_written(connected, unwritable, capfd):
+async def test_prompts_are_answered_where_the_home_folder_cannot_be_written(connected, unwritable, acts, capfd):
     async with connected() as client:
-        assert await client.play("demo: say Hello") == [message("Hello"), END]
-        assert await client.play("demo: say Again") == [message("Again"), END]
+        assert await client.play(acts(["say", "Hello"])) == [message("Hello"), END]
+        assert await client.play(acts(["say", "Again"])) == [message("Again"), END]
         assert (await client.request("session/list", {}))["sessions"] == []
         assert await refused(client, "session/load", sessionId=str(uuid4())) == -32002
         await client.request("session/delete", {})

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Location
-from copilot_kernel.frontend.asking import Asking
-from copilot_kernel.frontend.slots import OpenQuestion
+from copilot_kernel.conversation.model import Notice
+from copilot_kernel.frontend.open_question import Card, OpenQuestion
+from copilot_kernel.frontend.page_turn import PageTurn
+from copilot_kernel.frontend.permission_question import PermissionQuestion
+from copilot_kernel.frontend.questions import Questions
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from ..limits import LIMIT
@@ -67,7 +70,7 @@ class Models(FrontEnd):
 
 
 def guard(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    monkeypatch.setattr("copilot_kernel.frontend.asking.GUARD_SECONDS", seconds)
+    monkeypatch.setattr("copilot_kernel.frontend.open_question.GUARD_SECONDS", seconds)
 
 
 class Clock:
@@ -84,14 +87,23 @@ class Place:
     def __init__(self) -> None:
         self.shown: list[dict[str, Any]] = []
         self.buttons: list[dict[str, Any] | None] = []
-        self.withdraw: list[Callable[[], None]] = []
-        self.shifted: list[Callable[[], None] | None] = []
+        self.cards: list[Card | None] = []
 
-    def show(self, standing: OpenQuestion) -> None:
-        self.shown.append(standing.bundle)
-        self.buttons.append(standing.buttons)
-        self.withdraw.append(standing.withdraw)
-        self.shifted.append(standing.shifted)
+    def put(self, line: Notice) -> None:
+        """Nobody reads it."""
+
+    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
+        self.shown.append(question.bundle)
+        self.buttons.append(question.buttons)
+        self.cards.append(question.card)
+        question.shown.set()
+        return lambda line: None
+
+    def close(self, number: int = 0) -> None:
+        """The question no longer stands there."""
+        card = self.cards[number]
+        assert card is not None
+        card.close()
 
 
 class Asked:
@@ -104,9 +116,13 @@ class Asked:
         return await asyncio.wait_for(self.task, LIMIT)
 
 
+def questions(cell: RecordingCell, place: Place) -> Questions:
+    return Questions(cell, place, PageTurn())  # type: ignore[arg-type]
+
+
 async def ask(cell: RecordingCell, place: Place, asked: Question = QUESTION) -> Asked:
     """Ask, and come back when the question stands there."""
-    waiting = Asked(Asking(cell, "/project").ask(asked, place.show))  # type: ignore[arg-type]
+    waiting = Asked(questions(cell, place).ask(PermissionQuestion(asked, "/project")))
     before = len(place.shown)
     while len(place.shown) == before and not waiting.task.done():
         await asyncio.sleep(0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from copilot_kernel.conversation.model import Entry, Notice
 from copilot_kernel.frontend.output_area import OutputArea
-from copilot_kernel.frontend.slots import OpenQuestion
 from copilot_kernel.rendering.entry import render, render_group, render_text
 from copilot_kernel.rendering.status import render_status
 
@@ -17,6 +18,30 @@ LONG_AGO = 60.0
 """Seconds after which everything that waited has been sent."""
 QUESTION = {"text/plain": "May it?", "text/html": "<p>May it?</p>"}
 END = {"text/plain": "the end"}
+
+
+class Card:
+    """Buttons that note what they are told."""
+
+    def __init__(self, sheet: Sheet, words: str) -> None:
+        self._sheet, self._words = sheet, words
+
+    def shifted(self) -> None:
+        self._sheet.shifted.append(len(self._sheet.cell.sent))
+
+    def close(self) -> None:
+        self._sheet.withdrawn[self._words] = len(self._sheet.cell.sent)
+
+
+@dataclass
+class Asked:
+    """What an output area needs of an open question."""
+
+    entry_id: int
+    bundle: Bundle
+    buttons: Bundle | None = None
+    card: Card | None = None
+    shown: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Sheet:
@@ -48,11 +73,8 @@ class Sheet:
     ) -> Callable[[Notice], None]:
         """Open a question about a call; what closes it."""
 
-        def withdraw() -> None:
-            self.withdrawn[question["text/plain"]] = len(self.cell.sent)
-
-        asked = OpenQuestion(question, withdraw, buttons, lambda: self.shifted.append(len(self.cell.sent)))
-        close = self.area.open_question(about, asked)
+        asked = Asked(about, question, buttons, card=Card(self, question["text/plain"]))  # type: ignore[arg-type]
+        close = self.area.open_question(asked)  # type: ignore[arg-type]
         self.loop.pass_time(then)
         return close
 

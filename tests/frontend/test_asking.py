@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import pytest
 from copilot_kernel.acp.messages import PermissionOption
-from copilot_kernel.frontend.answering import MAX_ATTEMPTS, NOBODY
-from copilot_kernel.frontend.asking import NO_RULE
+from copilot_kernel.frontend.open_question import NOBODY
+from copilot_kernel.frontend.permission_question import NO_RULE
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.question import NO_BUTTONS, question_html, question_text, render_question
+from copilot_kernel.rendering.typed_answer import MAX_ATTEMPTS
 from ipywidgets import Widget
 
 from .asked import EDIT, NOT_ANSWERED, QUESTION, Models, Place, ask, ask_ready
@@ -50,7 +51,7 @@ async def test_widgets_are_made_and_closed_for_the_cell_that_asks(models: Models
     models.click(models.buttons("Allow once")[0])
     await asked.wait()
     before = cell.owned
-    place.withdraw[0]()
+    place.close()
     assert cell.owned == before + 1
     with warnings.catch_warnings(action="ignore"):
         assert (models.models, dict(Widget.widgets)) == ({}, {})
@@ -64,7 +65,7 @@ async def test_a_cancelled_question_takes_no_click(models: Models) -> None:
     models.click(button)
     with pytest.raises(asyncio.CancelledError):
         await asked.wait()
-    place.withdraw[0]()
+    place.close()
     models.click(button)
     assert models.models == {}
 
@@ -176,9 +177,8 @@ async def rejected(asked: Question) -> PermissionAnswer:
      PermissionAnswer(REJECT, "none", f"{NOBODY}; to allow it, set COPILOT_KERNEL_ALLOW='[\"Edit\"]'")),
     (question(call(1, "waiting", "Dance", kind="dance")), PermissionAnswer(REJECT, "none", f"{NOBODY}{NO_RULE}")),
     (question(EDIT, options=(ALLOW,)), PermissionAnswer(None, "none", f"{NOBODY}{NO_RULE}")),
-    (question(EDIT, options=()), PermissionAnswer(None, "cancel", "the agent offered no answer")),
-], ids=["a rule would allow it", "no rule would", "no way to reject", "no options"])  # fmt: skip
-async def test_where_nobody_can_be_asked_it_is_rejected_with_the_way_to_allow_it_or_cancelled(
+], ids=["a rule would allow it", "no rule would", "no way to reject"])  # fmt: skip
+async def test_where_nobody_can_be_asked_it_is_rejected_with_the_way_to_allow_it(
     asked: Question, answer: PermissionAnswer
 ) -> None:
     assert await rejected(asked) == answer

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Location, PermissionOption
-from copilot_kernel.frontend.asking import Asking
+from copilot_kernel.frontend.permission_question import PermissionQuestion
 from copilot_kernel.permissions.question import PermissionAnswer, Question
-from copilot_kernel.rendering.answers import NO_REASON
+from copilot_kernel.rendering.answers import EMPTY_RULE, NO_REASON
 from copilot_kernel.rendering.permission_options import REMEMBERED
 
 from ..limits import LIMIT
-from .asked import EDIT, QUESTION, Asked, Clock, Models, Place, ask, ask_ready, guard
+from .asked import EDIT, QUESTION, Asked, Clock, Models, Place, ask, ask_ready, guard, questions
 from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
 
 pytestmark = pytest.mark.anyio
@@ -46,8 +46,10 @@ async def test_an_answer_that_allows_does_not_count_at_once_but_a_no_does(
 
 async def ask_two(models: Models) -> tuple[Asked, Asked, Place]:
     """Two questions of one cell, of which every button can be pressed."""
-    asking, place = Asking(RecordingCell(), "/project"), Place()  # type: ignore[arg-type]
-    first, second = (Asked(asking.ask(each, place.show)) for each in (QUESTION, question(call(2), key=2)))
+    place = Place()
+    cards = questions(RecordingCell(), place)
+    asked = (PermissionQuestion(each, "/project") for each in (QUESTION, question(call(2), key=2)))
+    first, second = (Asked(cards.ask(each)) for each in asked)
     async with asyncio.timeout(LIMIT):
         while len(place.shown) < 2:
             await asyncio.sleep(0)
@@ -63,7 +65,7 @@ async def test_what_is_decided_about_one_question_guards_those_that_move_up(
     allow = models.buttons("Allow once")
     models.click(allow[0])
     await first.wait()
-    place.withdraw[0]()
+    place.close()
     assert models.disabled() == ["Allow once", f"Always allow ({REMEMBERED})"]
     models.click(allow[1])
     await asyncio.sleep(0)
@@ -79,7 +81,9 @@ async def test_what_changes_above_guards_less_and_less_often(models: Models, mon
     for _ in range(300):
         clock.now += 0.1
         await models.released()
-        place.shifted[0]()
+        shifted = place.cards[0]
+        assert shifted is not None
+        shifted.shifted()
         if models.disabled():
             guarded.append(clock.now)
     pauses = [later - earlier for earlier, later in pairwise(guarded)]
@@ -105,7 +109,7 @@ async def test_several_questions_are_numbered_until_one_is_left(models: Models) 
     assert numbers() == ["1 of 2", "2 of 2"]
     models.click(models.buttons("Deny")[0])
     await first.wait()
-    place.withdraw[0]()
+    place.close()
     assert numbers() == []
 
 
@@ -140,7 +144,7 @@ async def test_opening_the_rule_guards_what_saves_it(models: Models, monkeypatch
     assert not asked.task.done()
 
 
-@pytest.mark.parametrize(("rule", "words"), [("", "empty"), ("Edit(", "not a rule"), ("Sudo(x)", "not a rule")])
+@pytest.mark.parametrize(("rule", "words"), [("", EMPTY_RULE), ("Edit(", "not a rule"), ("Sudo(x)", "not a rule")])
 async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: str) -> None:
     asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
     models.enter("Rule", rule)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+import anyio.lowlevel
 import pytest
-from copilot_kernel.frontend.answering import MAX_ATTEMPTS
-from copilot_kernel.frontend.choosing import choose_typed
+from copilot_kernel.frontend.cell_output import CellOutput
 from copilot_kernel.frontend.command_output import UNCHANGED, Menu
+from copilot_kernel.frontend.pickers import Pickers
 from copilot_kernel.rendering.report import Report, render_report
+from copilot_kernel.rendering.typed_answer import MAX_ATTEMPTS
 from copilot_widgets.field import PickerField
 
 from ..limits import LIMIT
@@ -35,7 +37,8 @@ async def typed(*lines: str | None, fields: tuple[PickerField, ...] = (MODE,)) -
         applied.append((field, choice))
         return f"Set: {choice}"
 
-    await asyncio.wait_for(choose_typed(cell, Menu("mode", fields, REPORT, object), apply), LIMIT)  # type: ignore[arg-type]
+    output = CellOutput(cell, Pickers(anyio.lowlevel.checkpoint), set())  # type: ignore[arg-type]
+    await asyncio.wait_for(output.choose(Menu("mode", fields, REPORT, object), apply), LIMIT)
     return applied, cell
 
 

@@ -12,7 +12,6 @@ from copilot_kernel.acp.messages import Diff, TextBlock
 from copilot_kernel.chat import Chat
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.frontend import lexers
-from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.frontend.batch import Batch
 from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.slots import Slot
@@ -94,7 +93,7 @@ Shown = tuple[Display | Broadcaster, Callable[[], list[str]]]
 
 def in_cell(chat: Chat) -> Shown:
     cell = RecordingCell()
-    view = Display(cell, Asking(cell, chat.agent.cwd), cwd=chat.agent.cwd)  # type: ignore[arg-type]
+    view = Display(cell, cwd=chat.agent.cwd)  # type: ignore[arg-type]
     return view, lambda: [words for words in cell.plain if "Why you are asked" in words]
 
 

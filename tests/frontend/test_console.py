@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from copilot_kernel.conversation.model import Entry, Plan
 from copilot_kernel.frontend.console import INTERVAL, Console
-from copilot_kernel.frontend.slots import OpenQuestion
 
 from .recording import Loop, RecordingCell, call, notice, said, spoken
+from .sheet import Asked
 
 
 def console(*entries: Entry) -> tuple[Console, RecordingCell, Loop]:
@@ -66,7 +66,7 @@ def test_what_is_not_over_is_printed_at_the_end() -> None:
 
 def test_a_question_is_printed_below_what_was_said() -> None:
     sheet, cell, _ = console(said(1, "I edit."), call(2, "waiting"))
-    close = sheet.open_question(2, OpenQuestion({"text/plain": "May it?"}, lambda: None))
+    close = sheet.open_question(Asked(2, {"text/plain": "May it?"}))  # type: ignore[arg-type]
     close(notice(-1, "Allowed"))
     sheet.put(call(2, decision="allowed by you"))
     assert cell.printed == "I edit.\nMay it?\n✓ Step 2 · allowed by you\n"

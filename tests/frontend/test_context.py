@@ -173,7 +173,9 @@ async def test_context_is_shown_in_the_asking_cell_folded_and_in_plain_text_by_i
     kinds = [type(block).__name__ for block in blocks]
     assert kinds == ["TextBlock", "ResourceLink", "EmbeddedResource", "EmbeddedResource"]
     shown = cell.outputs[0]
-    assert re.search(r"\[variable n, \d+ characters\]\n\[error in the last cell, \d+ characters\]", shown["text/plain"])
+    assert re.search(
+        r"Sent along: variable n \(\d+ characters\)\nSent along: the error in the last cell \(\d+", shown["text/plain"]
+    )
     assert ("a.txt" in shown["text/plain"], shown["text/html"].count("<details>")) == (False, 2)
 
 

@@ -3,57 +3,77 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import TextBlock, UsageUpdate
 from copilot_kernel.chat import Turn
-from copilot_kernel.conversation.model import Attachment, Message, ToolCall
-from copilot_kernel.frontend.display import Display
-from copilot_kernel.frontend.slots import MAX_QUESTIONS, OpenQuestion
-from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.conversation.model import Attachment, Message, Notice
+from copilot_kernel.frontend.display import NO_OPTIONS, Display
+from copilot_kernel.frontend.open_question import AskLine, OpenQuestion
+from copilot_kernel.frontend.questions import ACTIVITY_SECONDS
+from copilot_kernel.frontend.slots import MAX_QUESTIONS
+from copilot_kernel.permissions.question import PermissionAnswer
 from copilot_kernel.rendering.entry import render
 
-from .recording import ALLOW, Loop, RecordingCell, call, question, said, spoken
+from ..limits import LIMIT
+from .asked import Clock
+from .recording import Loop, RecordingCell, call, notice, question, said, spoken
 
 pytestmark = pytest.mark.anyio
 
-ALLOWED = PermissionAnswer(ALLOW, "you")
 
+class Asked(OpenQuestion[str]):
+    """Answered when the test says so."""
 
-class Person:
-    """Answers when the test says so; `withdrawn` are the questions that no longer stand in the cell."""
+    def __init__(self, entry_id: int) -> None:
+        super().__init__(entry_id, str(entry_id), "")
 
-    def __init__(self) -> None:
-        self.answers: dict[int, asyncio.Future[PermissionAnswer]] = {}
-        self.withdrawn: list[int] = []
+    @property
+    def static(self) -> dict[str, Any]:
+        return {"text/plain": f"May it do {self.entry_id}?"}
 
-    async def ask(self, asked: Question, show: Callable[[OpenQuestion], None]) -> PermissionAnswer:
-        show(OpenQuestion({"text/plain": f"May it do {asked.key}?"}, lambda: self.withdrawn.append(asked.key)))
-        self.answers[asked.key] = asyncio.get_running_loop().create_future()
-        return await self.answers[asked.key]
+    async def read_lines(self, ask: AskLine) -> str:
+        return await asyncio.get_running_loop().create_future()
+
+    def make_widgets(self, on_move: object) -> Any:
+        raise AssertionError("there are no widgets here")
+
+    def unattended(self) -> str:
+        return "nobody"
+
+    def unanswered(self, reason: str) -> str:
+        return reason
+
+    def closing_line(self, answer: str) -> Notice:
+        return notice(-self.entry_id, answer)
 
 
 class Scene:
-    """A display, its cell, its clock and the person before it."""
+    """A display, its cell and its clock."""
 
     def __init__(self, activity_timeout: float = 0.0, **cell: Any) -> None:
-        self.cell, self.loop, self.person = RecordingCell(**cell), Loop(), Person()
+        self.cell, self.loop = RecordingCell(**cell), Loop()
+        self.cell.widgets = False
         options: dict[str, Any] = {"cwd": "/project", "loop": self.loop, "activity_timeout": activity_timeout}
-        self.display = Display(self.cell, self.person, **options)  # type: ignore[arg-type]
+        self.display = Display(self.cell, **options)  # type: ignore[arg-type]
 
-    async def ask(self, about: ToolCall, key: int = 1) -> asyncio.Task[PermissionAnswer]:
+    async def ask(self, asked: Asked) -> asyncio.Task[str]:
         """Ask, until the question stands there or waits for a seat."""
-        asking = asyncio.create_task(self.display.ask(question(about, key)))
-        for _ in range(5):
-            await asyncio.sleep(0)
+        asking = asyncio.create_task(self.display.questions.ask(asked))
+        await settled()
         self.loop.pass_time(1.0)
         return asking
 
     def plain(self) -> list[str]:
         self.loop.pass_time(1.0)
         return self.cell.plain
+
+
+async def settled() -> None:
+    """Until everything was done that can be done now."""
+    for _ in range(20):
+        await asyncio.sleep(0)
 
 
 def turn(**more: Any) -> Turn:
@@ -129,50 +149,51 @@ async def test_the_footer_comes_last_marked_as_such() -> None:
 
 
 async def test_a_question_that_is_taken_back_is_gone() -> None:
-    scene, asked = Scene(), call(1, "waiting")
-    scene.display.show(asked)
-    asking = await scene.ask(asked)
+    scene, about = Scene(), call(1, "waiting")
+    scene.display.show(about)
+    asking = await scene.ask(Asked(1))
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
-    assert (scene.plain(), scene.person.withdrawn) == ([render(asked)["text/plain"]], [1])
+    assert scene.plain() == [render(about)["text/plain"]]
 
 
 async def test_so_many_questions_stand_at_once_and_the_next_one_when_one_is_answered() -> None:
     scene = Scene()
-    calls = [call(number, "waiting") for number in range(1, MAX_QUESTIONS + 2)]
-    for entry in calls:
-        scene.display.show(entry)
-    tasks = [await scene.ask(entry, entry.id) for entry in calls]
+    questions = [Asked(number) for number in range(1, MAX_QUESTIONS + 2)]
+    for asked in questions:
+        scene.display.show(call(asked.entry_id, "waiting"))
+    tasks = [await scene.ask(asked) for asked in questions]
     assert [text for text in scene.plain() if text.startswith("May")] == [
         f"May it do {number}?" for number in range(1, MAX_QUESTIONS + 1)
     ]
-    scene.person.answers[2].set_result(ALLOWED)
-    await tasks[1]
-    for _ in range(5):
-        await asyncio.sleep(0)
+    questions[1].settle("yes")
+    assert await asyncio.wait_for(tasks[1], LIMIT) == "yes"
+    await settled()
     assert f"May it do {MAX_QUESTIONS + 1}?" in scene.plain()
     for task in tasks:
         task.cancel()
 
 
-async def test_a_question_counts_as_activity_until_it_is_answered() -> None:
-    scene = Scene(activity_timeout=3600)
-    asking = await scene.ask(call(1))
+@pytest.mark.parametrize(("seconds", "busied"), [(0, 0), (59, 0), (600, 9), (3600, 10)])
+async def test_a_question_counts_as_activity_until_it_is_answered_but_no_longer_than_the_setting_says(
+    seconds: float, busied: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, scene, asked = Clock(monkeypatch), Scene(activity_timeout=seconds), Asked(1)
+    asking = await scene.ask(asked)
     assert scene.cell.busied == 0
-    scene.loop.pass_time(600)
-    assert scene.cell.busied == 10
-    scene.person.answers[1].set_result(ALLOWED)
-    await asking
-    scene.loop.pass_time(600)
-    assert scene.cell.busied == 10
+    for _ in range(10):
+        clock.now += ACTIVITY_SECONDS
+        await settled()
+    assert scene.cell.busied == busied
+    asked.settle("yes")
+    assert await asyncio.wait_for(asking, LIMIT) == "yes"
+    clock.now += ACTIVITY_SECONDS
+    await settled()
+    assert scene.cell.busied == busied
 
 
-@pytest.mark.parametrize("seconds", [0, 59, 600])
-async def test_but_only_for_the_time_of_the_setting(seconds: float) -> None:
-    scene = Scene(activity_timeout=seconds)
-    asking = await scene.ask(call(1))
-    scene.loop.pass_time(7200)
-    assert scene.cell.busied == max(0, seconds // 60 - 1)
-    asking.cancel()
-    await asyncio.wait({asking})
+async def test_without_options_nothing_is_asked() -> None:
+    scene = Scene()
+    asked = question(call(1, "waiting"), options=())
+    assert await scene.display.ask(asked) == PermissionAnswer(None, "cancel", NO_OPTIONS)

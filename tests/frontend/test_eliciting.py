@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField
 from copilot_kernel.conversation.form import REQUIRED, WHOLE_NUMBER
-from copilot_kernel.frontend.answering import NOBODY
-from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.frontend.display import Display
+from copilot_kernel.frontend.open_question import NOBODY
 from copilot_kernel.rendering.elicitation import elicitation_text
 from ipywidgets import Widget
 
@@ -49,7 +48,7 @@ class Asked:
 
 async def ask(cell: RecordingCell, request: Elicitation = FORM) -> Asked:
     """Ask, and come back when it stands there, with its widgets if it has any, or is over."""
-    display = Display(cell, Asking(cell))  # type: ignore[arg-type]
+    display = Display(cell)  # type: ignore[arg-type]
     task = asyncio.create_task(display.elicit(request))
     while not (len(cell.sent) > cell.widgets or task.done()):
         await asyncio.sleep(0)

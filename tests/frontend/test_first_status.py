@@ -41,7 +41,7 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def display(cell: RecordingCell, loop: Loop) -> Display:
-    return Display(cell, None, cwd="/project", loop=loop)  # type: ignore[arg-type]
+    return Display(cell, cwd="/project", loop=loop)  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("cold")

@@ -109,7 +109,7 @@ async def test_others_are_told_the_path_of_a_notebook_that_has_a_session_open(
     try:
         turn = await kernel_session.ask([TextBlock("demo: say one")], Person())
         async with open_chat(kernel_session.command_context.settings) as other:
-            with pytest.raises(SessionInUse, match=r"already open in notebook /home/user/a\.ipynb \(process"):
+            with pytest.raises(SessionInUse, match=r"is open in notebook /home/user/a\.ipynb\."):
                 await other.resume(turn.session_id, Person())
     finally:
         await kernel_session.close(5)

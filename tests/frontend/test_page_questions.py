@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from copilot_kernel.frontend.output_area import AFTER_ANSWER, WIDGET_VIEW
-from copilot_kernel.frontend.slots import MAX_QUESTIONS, OpenQuestion
+from copilot_kernel.frontend.slots import MAX_QUESTIONS
 
 from .recording import call, notice, said
-from .sheet import END, LONG_AGO, QUESTION, Sheet, group, passing, text
+from .sheet import END, LONG_AGO, QUESTION, Asked, Card, Sheet, group, passing, text
 
 OTHER = {"text/plain": "Really?"}
 WAITING = call(1, "waiting")
@@ -117,11 +117,12 @@ def test_a_question_about_what_stands_further_up_has_its_buttons_below_it_at_the
 
 
 def test_a_question_that_was_never_sent_leaves_no_empty_display() -> None:
-    sheet, gone = Sheet(), list[str]()
+    sheet = Sheet()
     sheet.area.put(WAITING)
-    sheet.area.open_question(1, OpenQuestion(QUESTION, lambda: gone.append("one"), BUTTONS))(notice(-1, "withdrawn"))
+    asked = Asked(1, QUESTION, BUTTONS, Card(sheet, "one"))
+    sheet.area.open_question(asked)(notice(-1, "withdrawn"))  # type: ignore[arg-type]
     sheet.loop.pass_time(LONG_AGO)
-    assert (sheet.outputs, gone) == ([group(WAITING)], ["one"])
+    assert (sheet.outputs, [*sheet.withdrawn]) == ([group(WAITING)], ["one"])
 
 
 def test_what_was_decided_late_does_not_touch_what_took_the_place_of_the_buttons() -> None:

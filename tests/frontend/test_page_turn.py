@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from copilot_kernel.frontend.asking import Asking
 from copilot_kernel.frontend.display import Display
-from copilot_kernel.frontend.page_comm import PageAnswer
 from copilot_kernel.frontend.page_turn import PageTurn
+from copilot_kernel.frontend.permission_question import PermissionQuestion
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.answers import answers_to
 from copilot_kernel.rendering.question import question_html
+from copilot_widgets.answers import Reply
 from msgspec import to_builtins
 
 from ..limits import LIMIT
@@ -32,9 +31,7 @@ class Page:
 
     def __init__(self, is_there: bool = True) -> None:
         self.is_there, self.posted, self.asked, self.withdrawn = is_there, list[dict[str, Any]](), asyncio.Event(), 0
-        self.answer: asyncio.Future[PageAnswer] = asyncio.get_running_loop().create_future()
-        self.shown: dict[str, Any] = {}
-        self.complaint: Callable[[PageAnswer], str] = str
+        self.question: PermissionQuestion | None = None
 
     async def known(self) -> bool:
         return self.is_there
@@ -42,14 +39,17 @@ class Page:
     def post(self, event: str, **more: Any) -> None:
         self.posted.append({"event": event, **more})
 
-    async def ask(self, key: str, options: int, complaint: Callable[[PageAnswer], str], **shown: Any) -> PageAnswer:
-        self.shown, self.complaint = {"key": key, "options": options, **shown}, complaint
+    async def ask(self, question: PermissionQuestion) -> None:
+        self.question = question
         self.asked.set()
         try:
-            return await self.answer
-        except asyncio.CancelledError:
+            await asyncio.get_running_loop().create_future()
+        finally:
             self.withdrawn += 1
-            raise
+
+    def reply(self, *reply: Any) -> str:
+        assert self.question is not None
+        return self.question.reply(Reply(*reply))
 
 
 class Scene:
@@ -60,8 +60,7 @@ class Scene:
         self.turn = PageTurn(self.page, "c1", self._wait)  # type: ignore[arg-type]
         self.cell = cell or RecordingCell()
         self.cell.widgets = False
-        asking = Asking(self.cell, "/project", page=self.turn)  # type: ignore[arg-type]
-        self.display = Display(self.cell, asking, cwd="/project", page=self.turn)  # type: ignore[arg-type]
+        self.display = Display(self.cell, cwd="/project", page=self.turn)  # type: ignore[arg-type]
 
     async def _wait(self) -> None:
         await self.blocked.wait()
@@ -77,18 +76,22 @@ async def test_the_turn_is_told_with_the_agent_as_soon_as_it_is_known() -> None:
     scene, names = Scene(), [""]
     scene.turn.begin(lambda: names[0])
     names[0] = "GitHub Copilot"
-    scene.turn.opened("1", "One")
-    scene.turn.closed("1")
-    scene.turn.opened("2", "Two")
+    first = scene.ask()
+    await scene.cell.typed.put("1")
+    await asyncio.wait_for(first, LIMIT)
+    second = scene.ask(question(call(2), key=8))
+    while len(scene.lists()) < 3:
+        await asyncio.sleep(0)
     scene.turn.end(["a", "b"])
+    second.cancel()
     seconds = scene.page.posted[-1].pop("seconds")
     assert 0 <= seconds < 5
     assert scene.page.posted == [
         {"event": "turn", "state": "working", "agent": ""},
         {"event": "turn", "state": "working", "agent": "GitHub Copilot"},
-        {"event": "questions", "waiting": [{"key": "1", "cell": "c1", "title": "One"}]},
+        {"event": "questions", "waiting": [{"key": "7", "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]},
         {"event": "questions", "waiting": []},
-        {"event": "questions", "waiting": [{"key": "2", "cell": "c1", "title": "Two"}]},
+        {"event": "questions", "waiting": [{"key": "8", "cell": "c1", "title": "Use this tool? Step 2"}]},
         {"event": "questions", "waiting": []},
         {"event": "turn", "state": "idle", "agent": "GitHub Copilot", "cells": ["a", "b"]},
     ]
@@ -119,15 +122,14 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
         await asyncio.sleep(0)
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
-    assert scene.page.shown == {
-        "key": "7",
-        "options": 3,
+    assert scene.page.question is not None
+    assert (scene.page.question.key, scene.page.question.for_page) == ("7", {
         "title": "Use this tool? Run⟨U+202E⟩ it",
         "html": question_html(QUESTION, "/project"),
         "answers": to_builtins(answers_to(QUESTION, "/project")),
-    }
+    })  # fmt: skip
     assert scene.lists() == [["7"], []]
-    scene.page.answer.set_result(PageAnswer(2, "Not so.", rule="Edit"))
+    scene.page.reply(2, "Not so.", "Edit")
     assert await asyncio.wait_for(asking, LIMIT) == PermissionAnswer(OPTIONS[2], "you", feedback="Not so.")
     assert scene.lists() == [["7"], []]
 
@@ -138,13 +140,12 @@ async def test_a_rule_of_the_page_is_reviewed_as_in_cells() -> None:
     asking = scene.ask(replace(question(command, key=8), suggestion="Bash(ls -l)", folder="/project"))
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
-    assert scene.page.shown["answers"]["rule"]["value"] == "Bash(ls -l)"
-    rules = ("", "Bash(ls *)", "Bash(", "Bash(cat *)", "Bash(cat *)")
-    complaints = [scene.page.complaint(PageAnswer(0, rule=rule)) for rule in rules]
-    assert [*complaints[:2], complaints[4]] == ["", "", ""]
-    assert "is not a rule" in complaints[2]
-    assert "does not allow this call" in complaints[3]
-    scene.page.answer.set_result(PageAnswer(0, "ignored with a yes", "Bash(ls *)", "settings"))
+    assert scene.page.question is not None
+    assert scene.page.question.for_page["answers"]["rule"]["value"] == "Bash(ls -l)"
+    assert "is not a rule" in scene.page.reply(0, "", "Bash(")
+    assert "does not allow this call" in scene.page.reply(0, "", "Bash(cat *)")
+    assert not asking.done()
+    assert scene.page.reply(0, "ignored with a yes", "Bash(ls *)", "settings") == ""
     answer = PermissionAnswer(ALLOW, "you", rule="Bash(ls *)", keep="settings")
     assert await asyncio.wait_for(asking, LIMIT) == answer
 
@@ -154,7 +155,7 @@ async def test_where_the_page_shows_no_widgets_it_asks_at_once() -> None:
     scene.page.has_widgets = False
     asking = scene.ask()
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
-    scene.page.answer.set_result(PageAnswer(0, "ignored with a yes"))
+    scene.page.reply(0, "ignored with a yes")
     assert (await asyncio.wait_for(asking, LIMIT)).allows
     assert scene.lists() == []
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from copilot_kernel.errors import UsageError
 from copilot_kernel.frontend.command_output import Menu
-from copilot_kernel.frontend.pickers import AGAIN, FAILED, WAITING, Pickers
+from copilot_kernel.frontend.pickers import FAILED, WAITING, Pickers
 from copilot_kernel.rendering.report import Report
 from copilot_widgets.base import WIDGET_VIEW
 from copilot_widgets.field import PickerField
@@ -146,10 +146,10 @@ async def test_another_picker_of_the_same_command_takes_the_place_of_the_first(f
     kernel.show(command="options")
     kernel.show(command="mode")
     kernel.show(EFFORT, command="options effort")
-    again = AGAIN.format("options")
-    assert kernel.cell.plain == ["Mode\nagent\nplan", again, "Mode\nagent\nplan", "", "Mode\nagent\nplan", ""]
+    assert kernel.cell.plain == ["Mode\nagent\nplan", "", "Mode\nagent\nplan", "", "Mode\nagent\nplan", ""]
+    assert WIDGET_VIEW in kernel.cell.outputs[5]
     kernel.pickers.close("options")
-    assert kernel.cell.plain[5] == AGAIN.format("options effort")
+    assert WIDGET_VIEW not in kernel.cell.outputs[5]
 
 
 async def test_a_picker_of_another_session_is_out_of_date(front_end: FrontEnd) -> None:
@@ -159,7 +159,7 @@ async def test_a_picker_of_another_session_is_out_of_date(front_end: FrontEnd) -
     assert WIDGET_VIEW in kernel.cell.outputs[1]
     kernel.subject = object()
     kernel.pickers.close_stale()
-    assert (kernel.cell.plain[1], front_end.models) == (AGAIN.format("mode"), {})
+    assert (kernel.cell.plain[1], front_end.models) == ("", {})
 
 
 @pytest.mark.parametrize("by_command", [False, True])
@@ -175,7 +175,7 @@ async def test_a_choice_that_waits_for_an_outdated_picker_is_not_applied(front_e
         kernel.subject = object()
     kernel.idle.set()
     await settled()
-    assert (kernel.cell.plain[:2], kernel.applied) == (["Mode\nagent\nplan", AGAIN.format("mode")], [])
+    assert (kernel.cell.plain[:2], kernel.applied) == (["Mode\nagent\nplan", ""], [])
 
 
 async def test_where_widgets_fail_the_choices_are_shown(front_end: FrontEnd, monkeypatch: pytest.MonkeyPatch) -> None:

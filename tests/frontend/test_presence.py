@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer
 from copilot_kernel.chat import Turn, View
-from copilot_kernel.frontend import answering
-from copilot_kernel.frontend.eliciting import elicit
+from copilot_kernel.frontend import questions
 from copilot_kernel.frontend.kernel_session import NOTICE, KernelSession
+from copilot_kernel.frontend.other_questions import ElicitationQuestion
+from copilot_kernel.frontend.page_turn import PageTurn
 from copilot_kernel.permissions.question import PermissionAnswer
 
 from ..limits import LIMIT
@@ -23,16 +24,16 @@ from .recording import ALLOW, REJECT, RecordingCell
 pytestmark = pytest.mark.anyio
 
 JUPYTERLAB_AUTOSAVE_SECONDS = 120
-UNSEEN = PermissionAnswer(None, "cancel", answering.UNSEEN)
+UNSEEN = PermissionAnswer(None, "cancel", questions.UNSEEN)
 
 
 @pytest.fixture
 def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "GRACE_SECONDS", 0)
+    monkeypatch.setattr(questions, "GRACE_SECONDS", 0)
 
 
 def test_the_grace_time_is_longer_than_jupyterlab_waits_to_save_by_itself() -> None:
-    assert answering.GRACE_SECONDS > JUPYTERLAB_AUTOSAVE_SECONDS
+    assert questions.GRACE_SECONDS > JUPYTERLAB_AUTOSAVE_SECONDS
 
 
 # -- a page was loaded ----------------------------------------------------------------------------------------------
@@ -51,8 +52,9 @@ async def test_a_question_that_no_page_draws_is_cancelled(models: Models, seen: 
 async def test_a_form_that_no_page_draws_is_cancelled() -> None:
     cell = RecordingCell()
     cell.clients.connected("a page loaded later")
-    answer = await asyncio.wait_for(elicit(cell, Elicitation("Who are you?"), Place().show), LIMIT)  # type: ignore[arg-type]
-    assert answer == ElicitationAnswer("cancel", reason=answering.UNSEEN)
+    asking = questions.Questions(cell, Place(), PageTurn()).ask(ElicitationQuestion(-1, Elicitation("Who are you?")))  # type: ignore[arg-type]
+    answer = await asyncio.wait_for(asking, LIMIT)
+    assert answer == ElicitationAnswer("cancel", reason=questions.UNSEEN)
 
 
 async def test_one_that_a_page_draws_is_not(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +66,7 @@ async def test_one_that_a_page_draws_is_not(models: Models, monkeypatch: pytest.
     second = await ask(lost, Place(), replace(QUESTION, key=2))
     lost.clients.connected("a page loaded later")
     await models.probed(2)
-    clock.now += answering.GRACE_SECONDS
+    clock.now += questions.GRACE_SECONDS
     assert await second.wait() == UNSEEN
     assert not first.task.done()
     await models.released()
@@ -80,7 +82,7 @@ async def test_a_page_that_is_loaded_while_another_has_time_gets_its_own(
     cell.clients.connected("slow")
     await models.probed()
     cell.clients.connected("loaded again")
-    clock.now += answering.GRACE_SECONDS
+    clock.now += questions.GRACE_SECONDS
     await models.probed(2)
     models.draw()
     models.click(models.buttons("Deny")[0])
@@ -96,13 +98,13 @@ async def test_one_that_was_saved_with_the_notebook_is_not(
     cell, place = RecordingCell(), Place()
     asked = await ask_ready(models, cell, place)
     notebook.write_text(json.dumps({"outputs": [place.buttons[0]]}))
-    loop, looked, look = asyncio.get_running_loop(), asyncio.Event(), answering._is_saved
+    loop, looked, look = asyncio.get_running_loop(), asyncio.Event(), questions._is_saved
 
     def is_saved(widgets: Any) -> bool:
         loop.call_soon_threadsafe(looked.set)
         return look(widgets)
 
-    monkeypatch.setattr(answering, "_is_saved", is_saved)
+    monkeypatch.setattr(questions, "_is_saved", is_saved)
     cell.clients.connected("a page loaded later")
     await asyncio.wait_for(looked.wait(), LIMIT)
     async with asyncio.timeout(LIMIT):

@@ -31,7 +31,7 @@ SUMMARY = "Changed 2 files  +3 −1\n  src/a.py  +2 −1\n  new.md  new\n1 comma
 def saved(*, live: bool = True, **options: Any) -> Any:
     """A notebook with one cell, saved after the turn."""
     cell = RecordingCell(live=live)
-    display = Display(cell, None, cwd="/project", loop=Loop(), **options)  # type: ignore[arg-type]
+    display = Display(cell, cwd="/project", loop=Loop(), **options)  # type: ignore[arg-type]
     display.show(said(0, "Done."))
     display.finish(TURN)
     outputs = [

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed
 from copilot_kernel.frontend.kernel_session import KernelSession
@@ -31,7 +32,7 @@ class StandIn:
 
     def __init__(self, settings: Settings, notebook: str, **_: Any) -> None:
         self.settings, self.notebook = settings, notebook
-        self.events, self.observers = list[str](), list[Any]()
+        self.events, self.state = list[str](), ConversationState()
         self.made.append(self)
 
     async def __aenter__(self) -> Self:

@@ -15,7 +15,7 @@ ECHO = "%%copilot\ndemo: echo"
 def test_a_failed_cell_goes_with_the_next_prompt_and_not_with_the_one_after(notebook: FrontEnd) -> None:
     notebook.run(FAILING)
     outcome = notebook.run(ECHO)
-    assert "[error in the last cell" in outcome.text
+    assert "the error in the last cell" in outcome.text
     assert all(words in outcome.text for words in ("resource: notebook:error", "prices[\\'apple\\']", "KeyError:"))
     shown = notebook.run("%copilot %context").text
     assert "error in the last cell" in shown
@@ -49,7 +49,7 @@ def test_an_agent_that_takes_no_resources_gets_text_and_the_cell_shows_the_same(
     kernel = start_kernel(COPILOT_KERNEL_DEMO="name=Copilot")
     kernel.run(FAILING)
     text = kernel.run(ECHO).text
-    assert ("[error in the last cell" in text, "resource: notebook:error" in text) == (True, False)
+    assert ("the error in the last cell" in text, "resource: notebook:error" in text) == (True, False)
     assert "<cell-error>" in text
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from .asked import closed, opened
 from .commanding import Picked, own
 from .front_end import FrontEnd, kernel_process
 
@@ -24,7 +25,7 @@ def test_a_picker_of_before_is_out_of_date(rich: FrontEnd, code: str) -> None:
     shown = Picked(rich, "%mode")
     rich.finish(shown.cell)
     rich.run(code)
-    rich.shows("Run %mode again", shown.cell)
+    rich.see(lambda _: opened(rich, shown.cell) == closed(rich, shown.cell))
 
 
 def test_a_session_is_picked_and_what_was_said_is_shown(rich: FrontEnd) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from copilot_kernel.frontend.answering import UNSEEN
+from copilot_kernel.frontend.questions import UNSEEN
 
 from .asked import Asked
 from .front_end import FrontEnd, connected, kernel_process, parent
 
 HASTY = (
-    "import copilot_kernel.frontend.answering as answering; answering.GRACE_SECONDS = 0.1; "
+    "import copilot_kernel.frontend.questions as questions; questions.GRACE_SECONDS = 0.1; "
     "from runpy import run_module; run_module('copilot_kernel', run_name='__main__', alter_sys=True)"
 )
 

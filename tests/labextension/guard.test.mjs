@@ -1,15 +1,15 @@
-// The guard of the chat page: how often what moves a question keeps it from being answered.
+// The guard of a question in a page: how often what moves a question keeps it from being answered.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Guard, unlessHeld } from '../../kernel/copilot_kernel/server/chat/static/guard.js';
+import { Guard, unlessHeld } from '../../kernel/copilot_kernel/server/chat/static/answers.js';
 
 /** A card with one guarded button, in a page whose time the test sets. */
 function scene(t) {
   let now = 0, bottom = 100, pressed = 0;
   const button = {
-    dataset: {}, held: 'false',
+    classList: { add() {} }, held: 'false',
     getAttribute() { return this.held; },
     setAttribute(_, value) { this.held = value; },
   };

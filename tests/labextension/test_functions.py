@@ -1,4 +1,4 @@
-"""The front-end extension, and the guard of the chat page: functions that need no page, tested in Node; its files."""
+"""The front-end extension, and the guard of questions: functions that need no page, tested in Node; its files."""
 
 import json
 import re
@@ -9,6 +9,7 @@ from pathlib import Path
 import jupyterlab
 import pytest
 from copilot_kernel.config import LANGUAGE
+from copilot_kernel.server.chat.page import STATIC
 from jupyter_core.paths import jupyter_path
 
 from ..limits import LIMIT
@@ -35,9 +36,9 @@ def test_a_console_for_a_markdown_file_does_not_choose_our_kernel_by_its_languag
 
 
 def test_the_installed_files_are_those_of_the_source() -> None:
-    source = HERE.parents[1] / "widgets" / "labextension" / "static"
+    source = [*(HERE.parents[1] / "widgets" / "labextension" / "static").iterdir(), STATIC / "answers.js"]
     installed = next(path for each in jupyter_path("labextensions") if (path := Path(each, "copilot-kernel")).is_dir())
     package = json.loads((installed / "package.json").read_text("utf-8"))
     static = (installed / package["jupyterlab"]["_build"]["load"]).parent
     theirs = {path.name: path.read_text("utf-8") for path in static.iterdir()}
-    assert theirs == {path.name: path.read_text("utf-8") for path in source.iterdir()}, "run `uv sync`"
+    assert theirs == {path.name: path.read_text("utf-8") for path in source}, "run `uv sync`"

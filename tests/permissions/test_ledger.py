@@ -72,7 +72,7 @@ def option(kind: str, name: str = "The\n option") -> PermissionOption:
         (PermissionAnswer(option("allow_once"), "you"), True, "allowed by you"),
         (PermissionAnswer(option("allow_always"), "you"), True, "allowed by you (“The option”)"),
         (PermissionAnswer(option("allow_once"), "rule", "rule `Bash`", "Bash"), True, "allowed by rule `Bash`"),
-        (PermissionAnswer(option("reject_once"), "mode", "mode plan"), False, "denied by mode plan"),
+        (PermissionAnswer(option("reject_once"), "mode", "“Plan only” mode"), False, "denied by “Plan only” mode"),
         (PermissionAnswer(option("reject_always"), "none", "no cell"), False, "denied: no cell"),
         (PermissionAnswer(option("allow_for_an_hour"), "you"), False, "answered by you (“The option”)"),
         (

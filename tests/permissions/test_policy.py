@@ -99,7 +99,7 @@ def test_who_decided_in_words() -> None:
         judged(edit("a"), mode="acceptEdits"),
     )
     names = [decider(each, "acceptEdits") for each in asked]
-    assert names == ["rules `Bash(git *)` and `Edit(./a)`", "rule `Edit(a)`", "mode acceptEdits"]
+    assert names == ["rules `Bash(git *)` and `Edit(./a)`", "rule `Edit(a)`", "“Edit freely” mode"]
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def test_what_need_not_be_asked_about(call: ToolCall) -> None:
     ("call", "allow", "mode", "words"),
     [
         (run("git status"), "Bash(git *)", "default", "covered by rule `Bash(git *)`"),
-        (edit("a"), "", "acceptEdits", "covered by mode acceptEdits"),
-        (run("ls"), "", "bypassPermissions", "covered by mode bypassPermissions"),
+        (edit("a"), "", "acceptEdits", "covered by “Edit freely” mode"),
+        (run("ls"), "", "bypassPermissions", "covered by “Allow everything” mode"),
         (run("ls"), "Bash(git *)", "default", ""),
         (run("ls"), "Bash", "plan", ""),
         (edit("copilot_kernel.json"), "", "bypassPermissions", ""),

@@ -7,6 +7,7 @@ import re
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption, ResourceLink, TerminalContent, TextBlock
 from copilot_kernel.conversation.excerpt import Excerpt
+from copilot_kernel.conversation.form import InputError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import GREEN
@@ -394,13 +395,15 @@ def test_what_is_kept_says_that_it_was_not_answered():
     ("2", PermissionAnswer(OPTIONS[1], "you")),
     (" always deny ", PermissionAnswer(OPTIONS[3], "you")),
     ("deny because it is late", PermissionAnswer(OPTIONS[2], "you", feedback="it is late")),
-    ("allow once because I say so", None),
-    ("maybe because it is late", None),
-    ("maybe", None),
-    ("Yes", None),
 ])  # fmt: skip
 def test_a_typed_line_is_a_number_a_name_or_a_rejection_with_a_reason(line, answer):
-    assert typed_answer(line, Question(1, call(), OPTIONS)) == answer
+    assert typed_answer(Question(1, call(), OPTIONS), line) == answer
+
+
+@pytest.mark.parametrize("line", ["allow once because I say so", "maybe because it is late", "maybe", "Yes"])
+def test_no_other_line_is_an_answer(line):
+    with pytest.raises(InputError):
+        typed_answer(Question(1, call(), OPTIONS), line)
 
 
 def test_where_nothing_can_be_rejected_no_reason_is_offered():

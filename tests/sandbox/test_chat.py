@@ -154,7 +154,7 @@ async def test_in_the_mode_sandboxed_commands_inside_need_no_question(chat, proj
     await run(chat, "touch made", person := Person("reject_once"))
     await ask(chat, "demo: create sub/new text", person)
     await ask(chat, "demo: shell touch sub/more", person)
-    allowed = "allowed by mode sandboxed"
+    allowed = "allowed by “Sandboxed” mode"
     assert (person.questions, [decision for _, decision in person.calls]) == ([], ["", *[allowed] * 3])
     assert [(project / name).exists() for name in ("made", "sub/new", "sub/more")] == [True] * 3
 

@@ -206,10 +206,10 @@ async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(api: A
     taken = api.context.conversations.store.find("kept")._session
     await client.act("resume_session", session_id=taken)
     told = (await client.kind("error"))["content"]
-    assert "already open in the HTTP endpoint" in told
+    assert "is open in the HTTP endpoint" in told
     assert "start a new one" in told
     assert await client.begin() != taken
     for command in (f"/resume {taken}", f"/delete {taken}"):
-        assert "already open in the HTTP endpoint" in failure(await client.say(command))
+        assert "is open in the HTTP endpoint" in failure(await client.say(command))
     got = await api.complete("demo: say still there", "kept")
     assert (got.said, got.headers["X-Copilot-Session-State"]) == ("still there", "continued")

@@ -42,13 +42,6 @@ def one_turn() -> Iterator[Event]:
         yield from work(number)
 
 
-def deltas() -> Iterator[Event]:
-    """A message that never became whole."""
-    yield asked("go")
-    while True:
-        yield "assistant.message_delta", {"messageId": "m", "deltaContent": "word " * 1000}
-
-
 def fill(path: Path, events: Iterator[Event]) -> Path:
     with path.open("w") as file:
         while file.tell() < SIZE:
@@ -58,7 +51,7 @@ def fill(path: Path, events: Iterator[Event]) -> Path:
 
 
 @pytest.mark.parametrize(("story", "bound"), [
-    (many_turns, BOUND), (one_turn, BOUND + BUDGET), (deltas, BOUND),
+    (many_turns, BOUND), (one_turn, BOUND + BUDGET),
 ])  # fmt: skip
 def test_reading_takes_bounded_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, story: Callable[[], Iterator[Event]], bound: int

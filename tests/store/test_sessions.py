@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from copilot_kernel.store import log, sessions
+from copilot_kernel.store import log
 from copilot_kernel.store.sessions import SessionSummary, folders, stored, summary
 
 from .test_turns import RECORDING
@@ -87,23 +87,3 @@ def test_only_the_beginning_is_read(tmp_path, monkeypatch):
 
     monkeypatch.setattr(log, "lines", endless)
     assert summary(tmp_path / "log").title == "first"
-
-
-@pytest.mark.parametrize(("titles", "notes", "title"), [
-    (["First", "Second"], "", "Second"),
-    (["First", ""], "", "First"),
-    (["First", 3], "", "First"),
-    (["First"], "name: Of its notes\n", "Of its notes"),
-])  # fmt: skip
-def test_a_title_that_changed_names_it(tmp_path, titles, notes, title):
-    first, *later = [("session.title_changed", {"title": each}) for each in titles]
-    long = answered("x" * 3 * sessions.TITLE_BYTES)
-    path = write(tmp_path / "s" / "events.jsonl", [START, asked("hello"), first, long, *later])
-    (tmp_path / "s" / "workspace.yaml").write_text(notes)
-    assert summary(path).title == title
-
-
-def test_a_title_that_stands_between_the_ends_of_a_long_log_or_is_only_quoted_does_not(tmp_path):
-    long, lost = answered("x" * sessions.TITLE_BYTES), ("session.title_changed", {"title": "Lost"})
-    talk = answered("x", title="session.title_changed")
-    assert summary(write(tmp_path / "log", [START, asked("hello"), talk, long, lost, long])).title == "hello"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from copilot_kernel.acp.messages import AudioBlock, EmbeddedResource, ImageBlock, ResourceLink
+from copilot_kernel.acp.messages import AudioBlock, ImageBlock, ResourceLink
 from copilot_kernel.conversation.model import Attachment
 from copilot_kernel.store import turns as module
 from copilot_kernel.store.log import ReadStats
@@ -17,14 +17,14 @@ RECORDING = Path(__file__).with_name("data") / "events.jsonl"
 
 EDIT = [
     "I read.",
-    "✓ Viewing /project/notes.txt\n  one\n  two\n  three",
-    "✓ Editing /project/notes.txt · +1 −1 · allowed by you\n  --- /project/notes.txt\n  +++ /project/notes.txt\n"
+    "✓ Viewing file · /project/notes.txt\n  one\n  two\n  three",
+    "✓ /project/notes.txt · +1 −1 · allowed by you\n  --- /project/notes.txt\n  +++ /project/notes.txt\n"
     "  @@ -1,4 +1,4 @@\n   one\n  -two\n  +TWO\n   three\n   \n  File /project/notes.txt updated with changes.",
     "Changed.",
 ]
 SHELL = ["✗ $ echo counted; exit 3 · Run a command · exit 3 · allowed by you\n  counted", "It ended."]
 REJECTED = [
-    "⊘ Editing /project/notes.txt · +1 −1 · denied by you\n"
+    "⊘ /project/notes.txt · +1 −1 · denied by you\n"
     "  --- /project/notes.txt\n  +++ /project/notes.txt\n  @@ … @@\n  -three\n  +THREE"
     "\n  The user rejected this tool call."
 ]
@@ -53,7 +53,7 @@ def test_a_sub_agent_s_words_are_thoughts_and_what_it_did_stands_beside_them():
     assert task.endswith("\n  Three lines.")
     assert own == [
         "Thinking:\n  I look.",
-        "  ↳ ✓ Viewing /project/notes.txt\n    one\n    TWO\n    three",
+        "  ↳ ✓ Viewing file · /project/notes.txt\n    one\n    TWO\n    three",
         "Thinking:\n  Three lines.",
     ]
     assert compacted.startswith("ℹ Context compacted\n")
@@ -72,17 +72,14 @@ def test_what_the_program_says_for_the_user_is_no_prompt(tmp_path):
     assert found == [("go", ["Done."]), ("typed while it ran", [])]
 
 
-def test_a_mode_that_changes_in_a_turn_is_shown_and_a_mode_or_model_between_turns_is_not(tmp_path):
-    def mode(old, new):
-        return "session.mode_changed", {"previousMode": old, "newMode": new}
-
+def test_a_turn_has_the_mode_and_model_that_it_began_with(tmp_path):
     log = [
-        ("session.start", {"sessionId": "s", "selectedModel": "one"}), mode("interactive", "plan"),
-        asked("a"), ("assistant.turn_start", {}), mode("plan", "interactive"), ("assistant.turn_end", {}),
-        mode("interactive", "autopilot"), ("session.model_change", {"newModel": "two"}), asked("b"),
+        ("session.start", {"sessionId": "s", "selectedModel": "one"}), ("session.mode_changed", {"newMode": "plan"}),
+        asked("a"), ("session.mode_changed", {"newMode": "interactive"}),
+        ("session.model_change", {"newModel": "two"}), asked("b"),
     ]  # fmt: skip
-    found = [(turns.state.model, turns.state.mode, shown(turns)) for turns in turns(write(tmp_path / "log", log))]
-    assert found == [("one", "agent", ["ℹ Mode: agent"]), ("two", "autopilot", [])]
+    found = [(turns.state.id, turns.state.model, turns.state.mode) for turns in turns(write(tmp_path / "log", log))]
+    assert found == [("s", "one", "plan"), ("s", "two", "agent")]
 
 
 def test_a_sub_agent_s_calls_are_not_mistaken_for_those_of_the_same_id(tmp_path):
@@ -121,9 +118,9 @@ def test_what_the_user_sent_along_comes_with_the_prompt(tmp_path):
         ImageBlock("iVBO", "image/png"),
         ImageBlock("AAAA", "image/gif"),
         AudioBlock("AAAA", "audio/wav"),
-        EmbeddedResource("/p/z.pdf", blob="AAAA", mime_type="application/pdf"),
+        ResourceLink("/p/z.pdf", "/p/z.pdf", mime_type="application/pdf"),
         ResourceLink("/p/x.py", "x.py"),
-        EmbeddedResource("/p/y.py#L2-L4", text="a = 1"),
+        ResourceLink("/p/y.py", "y.py"),
         ResourceLink("https://github.com/o/r/pull/1", "A change"),
     ]
 
@@ -134,37 +131,25 @@ def test_of_a_huge_output_both_ends_are_kept(tmp_path, monkeypatch):
     assert entries(tmp_path, start("x"), end("a" * 1000 + "z" * 1000)) == [f"✓ x\n  {kept}"]
 
 
-def test_a_turn_that_used_up_its_budget_keeps_less_and_the_next_one_begins_anew(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "BUDGET_BYTES", 500)
-    monkeypatch.setattr(module, "MAX_LATE_TEXT_CHARS", 10)
-    long = "x" * 100
-    log = [asked("a"), *(answered(long, f"m{number}") for number in range(5)), asked("b"), answered(long)]
-    first, second = (shown(each) for each in turns(write(tmp_path / "log", log)))
-    assert (first[0], first[-1], second) == (long, "xxxxx\n… 90 characters not shown …\nxxxxx", [long])
-
-
-def test_entries_beyond_the_most_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "MAX_ENTRIES", 3)
-    calls = [
-        event
-        for name in "abcd"
-        for event in (
-            ("tool.execution_start", {"toolCallId": name, "toolName": name}),
-            ("tool.execution_complete", {"toolCallId": name, "success": True, "result": {"content": name}}),
-        )
-    ]
-    [found] = turns(write(tmp_path / "log", [asked("go"), *calls, answered("The end.")]))
-    assert shown(found) == ["✓ a\n  a", "✓ b\n  b", f"⚠ warning: {OMITTED.format(3)}"]
+def test_what_is_new_after_the_budget_of_a_turn_is_counted_and_calls_still_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "BUDGET_BYTES", 200)
+    done = "tool.execution_complete", {"toolCallId": "c", "success": True, "result": {"content": "x" * 100}}
+    lost = "tool.execution_start", {"toolCallId": "d", "toolName": "lost"}
+    log = [asked("a"), start("make"), done, answered("lost"), lost, answered("lost", "m2"), asked("b")]
+    first, second = (shown(each) for each in turns(write(tmp_path / "log", [*log, answered("Anew.")])))
+    assert first == [f"✓ make\n  {'x' * 100}", f"⚠ warning: {OMITTED.format(3)}"]
+    assert second == ["Anew."]
 
 
 def test_pictures_are_kept_whole_or_not_at_all_and_deep_values_are_cut(monkeypatch):
     value = "x"
     for _ in range(module.MAX_DEPTH + 2):
         value = [value]
-    assert str(module.trimmed(value, 100)).strip("[]") == "'…'"
-    monkeypatch.setattr("copilot_kernel.store.turns.MAX_BINARY_CHARS", 10)
+    assert str(module.trimmed(value)).strip("[]") == "'…'"
+    monkeypatch.setattr(module, "MAX_BINARY_CHARS", 10)
+    monkeypatch.setattr(module, "MAX_TEXT_CHARS", 4)
     for data, kept in (("A" * 10, "A" * 10), ("A" * 11, "")):
-        assert module.trimmed({"data": data, "mimeType": "image/png"}, 4) == {
+        assert module.trimmed({"data": data, "mimeType": "image/png"}) == {
             "data": kept,
             "mimeType": "im\n… 5 characters not shown …\nng",
         }
@@ -199,15 +184,11 @@ TOOLS = {
         "✗ $ x · exit 2\n  no"),
     "an edit with its line numbers": ([start("edit", path="x", old_str="old", new_str="new"),
         end("ok", result={"content": "ok", "detailedContent": DIFF})],
-        "✓ Editing x · +1 −1\n  --- x\n  +++ x\n  @@ -7 +7 @@\n  -old\n  +new\n  ok"),
+        "✓ edit x · +1 −1\n  --- x\n  +++ x\n  @@ -7 +7 @@\n  -old\n  +new\n  ok"),
     "a new file": ([start("create", path="n", file_text="a\nb\n"), end("ok")],
-        "✓ Creating n · +2\n  (new file, +2)\n  --- /dev/null\n  +++ n\n  @@ -0,0 +1,2 @@\n  +a\n  +b\n  ok"),
-    "an edit known only from its result": ([start("apply_patch", input="*** Begin Patch"),
-        end("ok", result={"content": "Patched.", "detailedContent": DIFF})],
-        "✓ apply_patch\n  --- a file\n  +++ a file\n  @@ -7 +7 @@\n  -old\n  +new\n"
-        '  {\n    "input": "*** Begin Patch"\n  }\n  Patched.'),
+        "✓ create n · +2\n  (new file, +2)\n  --- /dev/null\n  +++ n\n  @@ -0,0 +1,2 @@\n  +a\n  +b\n  ok"),
     "an MCP tool": ([("tool.execution_start", {"toolCallId": "c", "toolName": "gh-list", "mcpServerName": "gh",
-        "mcpToolName": "list"}), end("[]")], "✓ gh: list\n  []"),
+        "mcpToolName": "list", "toolTitle": "List issues"}), end("[]")], "✓ List issues\n  []"),
     "a failure": ([start("web_fetch", url="u"), failed("no network")],
         '✗ web_fetch · failed\n  {\n    "url": "u"\n  }\n  no network'),
     "a refusal": ([start("bash", command="rm x"), failed("The user rejected it.", "rejected")],
@@ -259,26 +240,6 @@ NOTICES = {
     "an error": (("session.error", {"message": "quota", "errorType": "quota"}), ["✗ error: quota"]),
     "a warning": (("session.warning", {"message": "soon", "url": "https://x"}), ["⚠ warning: soon\nhttps://x"]),
     "a word": (("session.info", {"message": "MCP ready", "infoType": "mcp"}), ["ℹ MCP ready"]),
-    "who is signed in": (("session.info", {"message": "Signed in as x", "infoType": "authentication"}), []),
-    "a plan": (("session.plan_changed", {"operation": "create"}), ["ℹ The plan was written"]),
-    "a truncation": (("session.truncation", {"messagesRemovedDuringTruncation": 3}),
-        ["ℹ Context truncated\n3 messages left out"]),
-    "a hand-over": (("session.handoff", {"summary": "half done"}), ["ℹ The session was handed over\nhalf done"]),
-    "a notification": (
-        ("system.notification", {"content": "<x>", "kind": {"type": "shell_completed", "description": "make"}}),
-        ["ℹ shell completed: make"]),
-    "a sub-agent that failed": (("subagent.failed", {"agentDisplayName": "looker", "error": "lost"}),
-        ["⚠ warning: looker failed\nlost"]),
-    "a skill": (("skill.invoked", {"name": "pdf", "path": "/s", "content": "x", "description": "Reads PDF files"}),
-        ["ℹ Skill: pdf\nReads PDF files"]),
-    "a skill by reference": (("skill.invoked_ref", {"name": "pdf", "contentId": "sha256:0"}), ["ℹ Skill: pdf"]),
-    "a skill of a custom agent": (("skill.invoked", {"name": "pdf", "trigger": "context-load"}), []),
-    "a skill without a name": (("skill.invoked", {"content": "x"}), []),
-    "another folder": (("session.context_changed", {"cwd": "/p", "repository": "a/b", "branch": "main"}),
-        ["ℹ Working folder: /p\na/b, branch main"]),
-    "a folder that is looked at first": (("session.context_changed", {"cwd": "/p", "pendingGitContext": True}), []),
-    "a folder without a path": (("session.context_changed", {"branch": "main"}), []),
-    "a clearing": (("session.context_cleared", {}), ["ℹ The agent's context was cleared here"]),
     "a delta of a tool's input": (("assistant.tool_call_delta", {"inputDelta": "x"}), []),
     "a system prompt": (("system.message", {"content": "You are"}), []),
     "a title": (("session.title_changed", {"title": "New"}), []),
@@ -294,33 +255,15 @@ def test_what_else_happened_is_shown_if_it_matters(tmp_path, name):
     assert entries(tmp_path, event) == expected
 
 
-def test_a_kind_of_tomorrow_that_belongs_to_the_conversation_is_kept_as_it_came(tmp_path):
-    [text] = entries(tmp_path, ("assistant.poem", {"verse": "o"}))
-    assert text == '• Unsupported update “assistant.poem”\n{\n  "verse": "o"\n}'
-
-
 def test_a_compaction_is_one_line_with_its_end(tmp_path):
-    begun = "session.compaction_start", {"compactionAttemptId": "1"}
     done = "session.compaction_complete", {"compactionAttemptId": "1", "success": True, "summaryContent": "In short."}
-    older = [("session.compaction_start", {}), ("session.compaction_complete", {"success": False, "error": "no"})]
-    idle = (
-        "session.compaction_complete",
-        {"success": False, "outcome": "not_applicable", "error": "Nothing to compact."},
-    )
-    assert entries(tmp_path, idle) == ["ℹ Context compaction cancelled\nNothing to compact."]
-    assert entries(tmp_path, begun, done) == ["ℹ Context compacted\nIn short."]
-    assert entries(tmp_path, *older) == ["✗ error: Could not compact the context\nno"]
+    failed = "session.compaction_complete", {"success": False, "error": "no"}
+    idle = "session.compaction_complete", {"success": False, "outcome": "not_applicable"}
+    assert entries(tmp_path, done, idle) == ["ℹ Context compacted\nIn short."]
+    assert entries(tmp_path, failed) == ["✗ error: Could not compact the context\nno"]
 
 
-def test_deltas_and_the_whole_message_are_shown_once(tmp_path):
-    deltas = [("assistant.message_delta", {"messageId": "m", "deltaContent": part}) for part in ("Hel", "lo")]
-    assert entries(tmp_path, *deltas, answered("Hello", "m"), answered("Bye", "n")) == ["Hello", "Bye"]
-    assert entries(tmp_path, answered("Bye", "n"), *deltas, ("abort", {"reason": "user_initiated"})) == ["Bye", "Hello"]
-
-
-def test_a_thought_that_is_logged_twice_is_shown_once(tmp_path):
-    events = ("assistant.reasoning", {"reasoningId": "r", "content": "Hm."}), answered("Yes.", reasoningText="Hm.")
-    assert entries(tmp_path, *events) == ["Thinking:\n  Hm.", "Yes."]
+def test_a_thought_is_logged_with_its_message(tmp_path):
     assert entries(tmp_path, answered("Yes.", reasoningText="Hm.")) == ["Thinking:\n  Hm.", "Yes."]
 
 

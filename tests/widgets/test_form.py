@@ -31,14 +31,21 @@ INPUTS = (
 )
 
 
-def made(inputs: Sequence[FormInput] = INPUTS) -> tuple[FormWidget, list[list[Entered] | None]]:
-    """A form, and what comes of it: what was entered, or None."""
+def made(inputs: Sequence[FormInput] = INPUTS, *complaints: Sequence[str]) -> list[list[Entered] | None]:
+    """What comes of a form: what was entered, or None. `complaints` are the replies to what is submitted."""
     outcome: list[list[Entered] | None] = []
-    return FormWidget(inputs, outcome.append, lambda: outcome.append(None)), outcome
+    replies = iter(complaints)
+
+    def submit(entered: list[Entered]) -> Sequence[str]:
+        outcome.append(entered)
+        return next(replies, [""] * len(inputs))
+
+    FormWidget(inputs, submit, lambda: outcome.append(None))
+    return outcome
 
 
 def test_what_was_entered_is_submitted(front_end: FrontEnd) -> None:
-    _, outcome = made()
+    outcome = made()
     enter(front_end, "Name", value="Grace")
     enter(front_end, "Gift", value=False)
     enter(front_end, "Colour", index=2)
@@ -66,16 +73,16 @@ def test_each_input_has_its_label_its_hint_and_its_choices(front_end: FrontEnd) 
 
 def test_labels_hints_and_choices_are_text(front_end: FrontEnd) -> None:
     evil = "<img src=x onerror=alert(1)>"
-    form, _ = made([FormInput("one", evil, evil, (evil,))])
-    form.complain([evil])
+    made([FormInput("one", evil, evil, (evil,))], [evil])
+    click(front_end, "Submit")
     assert front_end.models[front_end.described(evil)].get("description_allow_html", False) is False
     assert [html for html in said(front_end) if "<img" in html] == []
 
 
 def test_complaints_stand_beside_their_inputs_until_they_are_taken_back(front_end: FrontEnd) -> None:
-    form, _ = made(INPUTS[:2])
-    form.complain(["Too short & sweet.", ""])
+    made(INPUTS[:2], ["Too short & sweet.", ""])
+    click(front_end, "Submit")
     before = [words for words in said(front_end) if "alert" in words]
-    form.complain(["", ""])
+    click(front_end, "Submit")
     assert before == ['<b role="alert">⚠ Too short &amp; sweet.</b>']
     assert [words for words in said(front_end) if "alert" in words] == []

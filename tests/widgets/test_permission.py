@@ -5,15 +5,26 @@ from __future__ import annotations
 import warnings
 
 import pytest
+from copilot_widgets.answers import Answers, Choice, Place, Reply, TextAnswer
 from copilot_widgets.base import MAX_NAME_CHARS, WIDGET_VIEW, shortened
-from copilot_widgets.permission import AnswerButton, PermissionQuestion, TextEntry
+from copilot_widgets.permission import AnswerCard
 from ipywidgets import Widget
 
 from .front_end import FrontEnd
 
 
-def ask(chosen: list[int], *names: str) -> PermissionQuestion:
-    return PermissionQuestion([AnswerButton(name) for name in names], chosen.append)
+def choose(chosen: list[int], *choices: Choice) -> AnswerCard:
+    """A card that notes the number of each choice, which it takes."""
+
+    def note(reply: Reply) -> str:
+        chosen.append(reply.option)
+        return ""
+
+    return AnswerCard(Answers(choices), note)
+
+
+def ask(chosen: list[int], *names: str) -> AnswerCard:
+    return choose(chosen, *(Choice(number, name) for number, name in enumerate(names)))
 
 
 def test_each_click_tells_the_number_of_its_button(front_end: FrontEnd) -> None:
@@ -25,11 +36,11 @@ def test_each_click_tells_the_number_of_its_button(front_end: FrontEnd) -> None:
 
 
 def test_buttons_carry_the_names_as_text_with_hint_and_style(front_end: FrontEnd) -> None:
-    PermissionQuestion([AnswerButton("<b>Allow</b>", "until the end", "warning")], lambda _: None)
+    choose([], Choice(0, "<b>Allow</b>", "until the end", is_suggested=True))
     state = front_end.models[front_end.described("<b>Allow</b>")]
     assert (state["tooltip"], state["button_style"], state["disabled"]) == (
         "<b>Allow</b>: until the end",
-        "warning",
+        "primary",
         False,
     )
 
@@ -58,11 +69,11 @@ def test_what_the_receiver_raises_is_logged_and_later_clicks_still_count(
 ) -> None:
     chosen: list[int] = []
 
-    def receive(number: int) -> None:
-        chosen.append(number)
+    def receive(reply: Reply) -> str:
+        chosen.append(reply.option)
         raise RuntimeError("out of paper")
 
-    PermissionQuestion([AnswerButton("Allow")], receive)
+    AnswerCard(Answers((Choice(0, "Allow"),)), receive)
     front_end.click(front_end.described("Allow"))
     front_end.click(front_end.described("Allow"))
     assert chosen == [0, 0]
@@ -86,9 +97,9 @@ def test_a_name_is_one_short_line(name: str, shown: str) -> None:
 # -- answers that are guarded, and answers that stand back -----------------------------------------------------------
 
 GUARDED = (
-    AnswerButton("Allow", guarded=True),
-    AnswerButton("Always (kept)", guarded=True, quiet=True),
-    AnswerButton("Reject"),
+    Choice(0, "Allow", is_guarded=True),
+    Choice(1, "Always (kept)", is_guarded=True, is_remembered=True),
+    Choice(2, "Reject"),
 )
 
 
@@ -100,7 +111,7 @@ def disabled(front_end: FrontEnd) -> dict[str, bool]:
 
 def test_a_guarded_answer_counts_only_between_release_and_hold(front_end: FrontEnd) -> None:
     chosen: list[int] = []
-    question = PermissionQuestion(GUARDED, chosen.append)
+    question = choose(chosen, *GUARDED)
     held = {"Allow": True, "Always (kept)": True, "Reject": False}
     for released in (False, True, False):
         (question.release if released else question.hold)()
@@ -116,10 +127,10 @@ def test_a_guarded_answer_counts_only_between_release_and_hold(front_end: FrontE
 
 def test_the_field_takes_the_place_of_the_answers_and_gives_it_back(front_end: FrontEnd) -> None:
     moves: list[str] = []
-    entry = TextEntry(
-        AnswerButton("Rule…"), "Rule", AnswerButton("Save"), lambda text, place: "<b>no</b>", places=("here", "there")
-    )
-    question = PermissionQuestion([AnswerButton("Reject")], lambda _: None, [entry], lambda: moves.append("moved"))
+    places = (Place("session", "here"), Place("settings", "there"))
+    rule = TextAnswer(0, "Rule…", "", "Rule", "Edit", "", "Save", "", "", places)
+    card = Answers((Choice(1, "Reject"),), rule=rule)
+    question = AnswerCard(card, lambda reply: "<b>no</b>", lambda: moves.append("moved"))
     _, answers, editor = front_end.children(question.bundle()[WIDGET_VIEW]["model_id"])
 
     def shown() -> list[bool]:
@@ -128,6 +139,8 @@ def test_the_field_takes_the_place_of_the_answers_and_gives_it_back(front_end: F
 
     seen = [shown()]
     for name in ("Rule…", "Save", "Back"):
+        if name == "Save":
+            question.release()
         front_end.click(front_end.described(name))
         seen.append(shown())
         complaints = [state["value"] for state in front_end.models.values() if "alert" in str(state.get("value"))]

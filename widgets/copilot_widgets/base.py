@@ -81,7 +81,16 @@ class Interactive:
         self._box.children = (HTML(html, layout=Layout(width="auto", margin="0")), *self._box.children)
         self._box.add_class(BOXED)
 
-    def probe(self, on_drawn: Callable[[], None]) -> None:
+    def number(self, number: int, count: int) -> None:
+        """Show which of several open questions this is, where there is room for it."""
+
+    def hold(self) -> None:
+        """Let no answer count that allows something, if there is one."""
+
+    def release(self) -> None:
+        """Let all answers count."""
+
+    def probe(self, on_drawn: Callable[[], object]) -> None:
         """Call `on_drawn` whenever a client has drawn the box: an invisible widget in it counts its views."""
 
         def counted(change: dict[str, int | None]) -> None:

@@ -61,14 +61,15 @@ class FormInput:
 class FormWidget(Interactive):
     """The inputs and buttons; what the form is about is displayed elsewhere. All labels are shown as plain text.
 
-    `on_submit` gets what was entered, in the order of the fields, for every click on Submit.
+    `on_submit` gets what was entered, in the order of the fields, for every click on Submit. It returns what is wrong
+    with each, an empty text if nothing is.
     """
 
     def __init__(
         self,
         fields: Sequence[FormInput],
-        on_submit: Callable[[list[Entered]], None],
-        on_decline: Callable[[], None],
+        on_submit: Callable[[list[Entered]], Sequence[str]],
+        on_decline: Callable[[], object],
     ) -> None:
         self._inputs = [_widget(field) for field in fields]
         self._complaints = [HTML("", layout=_below(field)) for field in fields]
@@ -77,7 +78,7 @@ class FormWidget(Interactive):
             HTML(grey.format(html.escape(field.hint)) if field.hint else "", layout=_below(field)) for field in fields
         ]
         submit, decline = Button(description="Submit", button_style="primary"), Button(description="Decline")
-        submit.on_click(lambda _: log_errors(lambda: on_submit([_entered(each) for each in self._inputs])))
+        submit.on_click(lambda _: log_errors(lambda: self._complain(on_submit(list(map(_entered, self._inputs))))))
         decline.on_click(lambda _: log_errors(on_decline))
         inset, flush = "2px 0 6px 11px", Layout(width="auto", max_width="100%", margin="0")
         groups = zip(self._inputs, hints, self._complaints, strict=True)
@@ -87,8 +88,7 @@ class FormWidget(Interactive):
         self._box.add_class(CLASS)
         self._box.add_class(_CLASS)
 
-    def complain(self, complaints: Sequence[str]) -> None:
-        """Show what is wrong with each input, in their order; an empty text removes an earlier complaint."""
+    def _complain(self, complaints: Sequence[str]) -> None:
         for shown, complaint in zip(self._complaints, complaints, strict=True):
             shown.value = f'<b role="alert">⚠ {html.escape(complaint)}</b>' if complaint else ""
 

@@ -24,7 +24,7 @@ AUTH_REQUIRED, NOT_FOUND, CANCELLED = -32000, -32002, -32800
 PARSE_ERROR, UNSUPPORTED = -32700, -32022
 TIMEOUT, EXPIRED = -32001, -32003
 """Used by a dialect; the specification has neither."""
-IN_USE, IN_USE_MESSAGE = -32004, "This conversation is already open in another notebook."
+IN_USE, IN_USE_MESSAGE = -32004, "This conversation is open in another notebook."
 """Error of our own broker (`agentd`)."""
 
 Id = int | float | str | None

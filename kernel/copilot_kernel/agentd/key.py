@@ -14,7 +14,7 @@ from msgspec import to_builtins
 
 from .. import __version__
 from ..acp.locate import Launch
-from ..config import Settings
+from ..config import SETTINGS, Settings
 from ..mcp_config import McpServer
 from .start import StartSpec
 
@@ -47,19 +47,19 @@ class AgentSpec:
 
     @cached_property
     def digest(self) -> str:
-        """Whoever has the same one may share. Rules are not in it: they stay in the kernels. Raises OSError.
+        """Whoever has the same one may share. What kernels apply themselves, such as rules, is not in it.
 
-        What makes a sandbox counts, too, also the name of the folder: links on the way to it exist inside.
+        Inside a sandbox, links on the way to the folder exist, too, so its name counts. Raises OSError.
         """
-        settings, folder = self.settings, os.stat(self.start.cwd)
-        sandbox = (settings.folder, settings.sandbox_read, settings.sandbox_write, settings.state, settings.absent)
+        folder = os.stat(self.start.cwd)
+        told_apart = {name: getattr(self.settings, name) for name, each in SETTINGS.items() if not each.kernel_applies}
         parts = (
             __version__,
             sys.executable,
             to_builtins(self.start),
-            (folder.st_dev, folder.st_ino),
-            (sorted(self.offers), settings.fs, settings.terminal),
-            (settings.sandbox, *(sandbox if settings.sandbox != "off" else ())),
+            (folder.st_dev, folder.st_ino, self.settings.folder if self.settings.sandbox != "off" else ""),
+            sorted(self.offers),
+            (told_apart, self.settings.absent),
             sorted(self.environ.items()),
         )
         return sha256(json.dumps(parts).encode()).hexdigest()[:DIGEST_CHARS]

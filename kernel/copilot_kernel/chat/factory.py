@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import anyio
 
 from ..acp.handlers import ClientHandlers
@@ -71,7 +73,7 @@ def open_chat(
     # What a prompt goes to.
     can_sandbox = connect is None and "://" not in settings.agent
     trust = TrustGate(settings, state, approvals.clicked.__contains__, can_sandbox=can_sandbox)
-    locks = SessionLocks(folder, place or (f"notebook {notebook}" if notebook else "another program"))
+    locks = SessionLocks(folder, place or (f"notebook {notebook}" if notebook else f"process {os.getpid()}"))
     sessions = SessionManager(
         agent, updates, state, retry or Retry(), store, locks, tools, permissions.reset, trust, live
     )

@@ -27,7 +27,7 @@ MAX_HOLDER_BYTES = 20_000
 MIN_SOURCE_CHARS = 20
 MAX_MARKS = 200
 """Of a session's cells, the newest."""
-IN_USE = "This conversation is already open in {}."
+IN_USE = "This conversation is open in {}."
 
 _log = logging.getLogger(__name__)
 
@@ -224,16 +224,16 @@ def lock_session(folder: Path, session_id: str, place: str) -> SessionLock:
 
 
 def _holder(file: Path) -> str:
-    """Where a locked session is open, for the user: the place and the process."""
+    """Where a locked session is open, for the user."""
     try:
         with file.open("rb") as stream:
             holder = json.loads(stream.read(MAX_HOLDER_BYTES))
     except (OSError, ValueError, RecursionError):
         holder = None
     match holder:
-        case {"place": str(place), "pid": int(pid), "host": str(host)} if place:
+        case {"place": str(place), "host": str(host)} if place:
             machine = f" on {host}" if host != platform.node() else ""
-            return f"{place} (process {pid}{machine})"
+            return f"{place}{machine}"
     return "another program"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,9 @@ from ..acp.jsonrpc import INVALID_PARAMS, NOT_FOUND, RequestFailed, method_not_f
 from ..acp.transport import Transport
 from ..errors import AgentExited
 from . import session as saved
-from .directives import DIRECTIVES, ScriptError, find_script, perform
 from .scenes import play
-from .session import Json, Menu, Past, Session, usual_menu
-from .stage import Directive, Rejected, Stage, TurnEnded
+from .session import Json, Menu, Session, usual_menu
+from .stage import Rejected, Stage, TurnEnded
 
 REJECTED = "That was rejected, so the demo agent stops here."
 AFTERWARDS_SECONDS = 0.05
@@ -55,23 +54,11 @@ Answer = Coroutine[Any, Any, Any]
 
 
 class Agent:
-    """The demo agent for one client.
+    """The demo agent for one client. `menu` is what sessions offer to choose."""
 
-    `directives` are what a script may name, `menu` is what sessions offer to choose: a program that adds to the demo
-    agent passes its own.
-    """
-
-    def __init__(
-        self,
-        client: RpcConnection,
-        tasks: TaskGroup,
-        *,
-        directives: Mapping[str, Directive] = DIRECTIVES,
-        menu: Menu = usual_menu,
-    ) -> None:
+    def __init__(self, client: RpcConnection, tasks: TaskGroup, menu: Menu = usual_menu) -> None:
         self.sessions: dict[str, Session] = {}
-        self._client, self._tasks = client, tasks
-        self._directives, self._menu = directives, menu
+        self._client, self._tasks, self._menu = client, tasks, menu
         self._running: dict[str, anyio.CancelScope] = {}
         self._methods: dict[str, Callable[[Json], Answer]] = {
             "initialize": self._initialize,
@@ -109,21 +96,22 @@ class Agent:
         return {"sessionId": session.id, **session.described()}
 
     async def _load(self, params: Json) -> Json:
-        past, session = self._restore(params)
-        await self._send(session, *past.replay(), session.mode_update(), COMMANDS)
+        session = self._restore(params)
+        await self._send(session, *session.replay(), session.mode_update(), COMMANDS)
         return session.described()
 
     async def _resume(self, params: Json) -> Json:
-        _, session = self._restore(params)
+        session = self._restore(params)
         await self._send(session, COMMANDS)
         return session.described()
 
-    def _restore(self, params: Json) -> tuple[Past, Session]:
-        past = saved.load(params.get("sessionId")) or Past(self._find(params).id)
-        self._leave(past.id)
-        session = self.sessions[past.id] = Session.restored(past, Path(params["cwd"]), self._menu)
-        session.servers = params.get("mcpServers") or []
-        return past, session
+    def _restore(self, params: Json) -> Session:
+        records = saved.load(params.get("sessionId"))
+        id = params["sessionId"] if records else self._find(params).id
+        self._leave(id)
+        servers = params.get("mcpServers") or []
+        session = self.sessions[id] = Session(id, Path(params["cwd"]), self._menu, records, servers)
+        return session
 
     async def _list(self, params: Json) -> Json:
         """All sessions with a prompt, newest first. Others go on meanwhile."""
@@ -165,7 +153,7 @@ class Agent:
     def _leave(self, id: str) -> None:
         self._cancel(id)
         if id in self.sessions:
-            self.sessions.pop(id).close()
+            self.sessions.pop(id).is_open = False
 
     async def _send(self, session: Session, *updates: Json) -> None:
         """Updates that are no part of a turn."""
@@ -181,21 +169,36 @@ class Agent:
         self._cancel(session.id)
         session.add_prompt(blocks)
         scope = self._running[session.id] = anyio.CancelScope()
-        return self._turn(Stage(self._client, session, blocks, self._directives), scope)
+        return self._turn(Stage(self._client, session, blocks), scope)
 
     async def _turn(self, stage: Stage, scope: anyio.CancelScope) -> Json:
         session, stop_reason = stage.session, "cancelled"
         try:
             with scope, suppress(AgentExited):
-                stop_reason = await _act(stage)
+                stop_reason = await self._play(stage)
                 await stage.usage(1000 * len(session.prompts))
         finally:
             if self._running.get(session.id) is scope:
                 del self._running[session.id]
         if len(session.prompts) == 1:
-            stage.afterwards.append({"sessionUpdate": "session_info_update", "title": saved.title(session.prompts)})
+            stage.afterwards.append({"sessionUpdate": "session_info_update", "title": saved.title(stage.blocks)})
         self._tasks.start_soon(_send_afterwards, stage)
         return {"stopReason": stop_reason}
+
+    async def _play(self, stage: Stage) -> str:
+        """Act on the prompt. Returns the stop reason; raises RequestFailed."""
+        try:
+            await self.act(stage)
+        except Rejected as rejection:
+            await stage.say(REJECTED)
+            return rejection.stop_reason
+        except TurnEnded as end:
+            return end.stop_reason
+        return "end_turn"
+
+    async def act(self, stage: Stage) -> None:
+        """Play the scene that the prompt asks for. Raises TurnEnded, RequestFailed."""
+        await play(stage)
 
     def _cancel(self, session_id: str) -> None:
         if session_id in self._running:
@@ -214,21 +217,6 @@ async def serve(transport: Transport, build: Callable[[RpcConnection, TaskGroup]
         async with connection:
             await connection.closed.wait()
         tasks.cancel_scope.cancel()
-
-
-async def _act(stage: Stage) -> str:
-    """Play the prompt's script or scene. Returns the stop reason; raises RequestFailed."""
-    script = find_script(stage.blocks)
-    try:
-        await (play(stage) if script is None else perform(stage, script))
-    except Rejected as rejection:
-        await stage.say(REJECTED)
-        return rejection.stop_reason
-    except TurnEnded as end:
-        return end.stop_reason
-    except ScriptError as error:
-        raise RequestFailed(INVALID_PARAMS, str(error)) from None
-    return "end_turn"
 
 
 async def _send_afterwards(stage: Stage) -> None:

@@ -11,11 +11,11 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import anyio
 from anyio.abc import Process
 
+from .session import Json
 from .stage import Stage, content
 
 MAX_OUTPUT = 100_000
@@ -35,32 +35,21 @@ def inside(folder: Path, name: str) -> Path:
 
 
 async def read(stage: Stage, name: str) -> None:
-    """`read PATH`: reads a file, without a question."""
-    path = stage.session.cwd / name
-    id = await stage.begin("read", f"Read {name}", {"path": str(path)}, locations=[{"path": str(path)}])
-    async with _failing(stage, id, name):
+    """Read a file, without a question."""
+    path = str(stage.session.cwd / name)
+    id = await stage.begin("read", f"Read {name}", {"path": path}, locations=[{"path": path}])
+    async with failing(stage, id, name):
         text = inside(stage.session.cwd, name).read_text(errors="replace")
         await stage.change(id, status="completed", rawOutput={"content": text})
-
-
-async def delete(stage: Stage, name: str) -> None:
-    """`delete PATH`: deletes a file, after a question."""
-    path = stage.session.cwd / name
-    where: dict[str, Any] = {"locations": [{"path": str(path)}]}
-    id = await stage.begin("delete", f"Delete {name}", {"path": str(path)}, **where)
-    await stage.ask(id, ("delete", str(path)), {"title": "Delete file", "kind": "delete", **where})
-    async with _failing(stage, id, name):
-        inside(stage.session.cwd, name).unlink()
-        await stage.change(id, status="completed", rawOutput={"content": f"{name} is deleted."})
 
 
 async def edit(stage: Stage, name: str, old: str, new: str) -> None:
     """Replace the first `old` in a file by `new`, after a question. The diff holds these fragments only."""
     path = stage.session.cwd / name
-    where: dict[str, Any] = {"locations": [{"path": str(path)}]}
+    where: Json = {"locations": [{"path": str(path)}]}
     diff = [{"type": "diff", "path": str(path), "oldText": old, "newText": new}]
     id = await stage.begin("edit", f"Edit {name}", {"path": str(path)}, content=diff, **where)
-    async with _failing(stage, id, name):
+    async with failing(stage, id, name):
         path = inside(stage.session.cwd, name)
         before = path.read_text()
         if old not in before:
@@ -79,7 +68,7 @@ def unified(name: str, before: str, after: str) -> str:
 
 
 @asynccontextmanager
-async def _failing(stage: Stage, id: str, name: str) -> AsyncIterator[None]:
+async def failing(stage: Stage, id: str, name: str) -> AsyncIterator[None]:
     """What goes wrong with the file `name` is the end of the tool call `id`, not of the turn."""
     try:
         yield
@@ -91,13 +80,9 @@ async def _failing(stage: Stage, id: str, name: str) -> AsyncIterator[None]:
 # -- commands -------------------------------------------------------------------------------------------------------
 
 
-async def shell(stage: Stage, command: str, title: str = "") -> int:
-    """`shell CMD`: runs a command, after a question.
-
-    With /bin/sh. Returns the exit code; 128 + n for signal n.
-    """
-    first_line, *_ = command.split("\n")
-    title = title or f"Run {first_line[:60]}"
+async def run(stage: Stage, command: str, title: str = "") -> None:
+    """Run a command with /bin/sh, after a question."""
+    title = title or f"Run {command.splitlines()[0][:60]}"
     id = await stage.begin("execute", title, {"command": command})
     question = {"title": title, "kind": "execute", "rawInput": {"command": command, "commands": [command]}}
     await stage.ask(id, ("execute", command), question)
@@ -109,7 +94,6 @@ async def shell(stage: Stage, command: str, title: str = "") -> int:
     exit = {"type": "shell_exit", "shellId": "0", "exitCode": code, "outputPreview": output[:1000]}
     raw_output = {"content": text, "contents": [exit]}
     await stage.change(id, status="completed", content=content(text), rawOutput=raw_output)
-    return code
 
 
 async def _follow(stage: Stage, id: str, process: Process) -> str:

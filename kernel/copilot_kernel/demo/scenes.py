@@ -1,148 +1,68 @@
 """What the demo agent does with an ordinary prompt: a scene, chosen by the prompt's words.
 
-Scenes read, change and run real files, but only in the scratch project (`project.py`), which a session's first scene
-resets; so a notebook gives the same answers when it is run again.
+Scenes are recorded: a line of `scenes.jsonl` holds the words, and what to do one after the other, each an act with its
+arguments. Acts read, change and run real files, but only in the scratch project (`project.py`), which a session's first
+scene resets; so a notebook gives the same answers when it is run again.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import anyio
 
 from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
 from . import files, notebook_scenes, project
-from .directives import together
-from .session import texts
-from .stage import Stage, TurnEnded, chunk
+from .session import Json, texts
+from .stage import Stage, TurnEnded, content
 
-Scene = Callable[[Stage], Awaitable[None]]
-
-PLAN = ("Read the code", "Read its tests", "Choose the arguments", "Write the plan down")
-STEP_SECONDS = 0.3
-"""Seconds between two steps of a plan."""
+REMEMBERED = "This is prompt {} of this session; the first was {!r}."
+_FILE = Path(__file__).with_name("scenes.jsonl")
 
 
 async def play(stage: Stage) -> None:
     """Play the scene that the prompt asks for. Raises TurnEnded, RequestFailed."""
     prompt = (texts(stage.blocks) or [""])[-1]
-    if act := notebook_scenes.choose(stage, prompt):
-        return await act()
-    scene = choose(prompt)
+    if scene := notebook_scenes.choose(stage, prompt):
+        return await scene()
+    recorded = choose(prompt)
     try:
-        if scene in PROJECT_SCENES and stage.session.uses_new_project:
+        if "in_project" in recorded and stage.session.uses_new_project:
             project.reset(stage.session.cwd)
             stage.session.uses_new_project = False
-        await scene(stage)
+        for act, *arguments in recorded["acts"]:
+            await ACTS[act](stage, *arguments)
     except (project.NotOursError, OSError) as error:
         await stage.say(f"demo agent: {error}.")
 
 
-def choose(prompt: str) -> Scene:
-    """The first scene of SCENES that one of the prompt's words names."""
+def choose(prompt: str) -> Json:
+    """The first scene that one of the prompt's words names; the last one is for all others."""
     words = set(re.findall(r"[a-z]+", prompt.lower()))
-    return next((scene for names, scene in SCENES if words & names), introduce)
+    scenes: list[Json] = [json.loads(line) for line in _FILE.read_text("utf-8").splitlines()]
+    return next((scene for scene in scenes if words & set(scene["words"].split())), scenes[-1])
 
 
-# -- the first notebook: an answer, a plan, a thought, a file ----------------------------------------------------
+# -- acts: what is recorded is sent, what changes something is done -------------------------------------------------
 
 
-async def introduce(stage: Stage) -> None:
-    """Who I am, and what to ask me."""
-    await stage.stream(HELP)
-
-
-async def explain(stage: Stage) -> None:
-    """A streamed answer with a heading, a list, code and a table, after a thought and a look at the files."""
-    await stage.think(OVERVIEW_THOUGHT)
-    await files.read(stage, project.CODE)
-    await files.read(stage, project.TESTS)
-    await stage.stream(EXPLAINED)
-
-
-async def make_plan(stage: Stage) -> None:
-    """A plan whose steps get done one by one."""
-    for done in range(len(PLAN) + 1):
-        await stage.plan(PLAN, done)
-        if done < 2:
-            await files.read(stage, (project.CODE, project.TESTS)[done])
-        await anyio.sleep(STEP_SECONDS)
-    await stage.stream(PLANNED)
-
-
-async def read_notes(stage: Stage) -> None:
-    """One file, read without a question."""
-    await files.read(stage, project.NOTES)
-    await stage.stream(READ)
-
-
-async def picture(stage: Stage) -> None:
-    """A picture."""
-    await stage.stream("Five bars, drawn by the demo agent:")
-    await stage.send(chunk({"type": "image", "mimeType": "image/png", "data": PICTURE}))
+async def ask(stage: Stage, title: str) -> None:
+    """Ask a question only."""
+    id = await stage.begin("other", title, {"what": title})
+    option = await stage.ask(id, ("other", title), {"title": title, "kind": "other"})
+    await stage.change(id, status="completed", content=content(f"You answered: {option}"))
 
 
 async def remember(stage: Stage) -> None:
-    """How many prompts the session has had, and the first."""
+    """Say how many prompts the session has had, and the first."""
     prompts = stage.session.prompts
     await stage.say(REMEMBERED.format(len(prompts), prompts[0]))
-
-
-# -- the second notebook: questions, diffs, commands -------------------------------------------------------------
-
-
-async def fix(stage: Stage) -> None:
-    """An edit that is asked for, with its diff; the file is the wrong one again at the start."""
-    project.reset(stage.session.cwd, project.CODE)
-    await files.read(stage, project.CODE)
-    await stage.think("Each number must be the sum of the two before it, but this adds the last one to itself.")
-    await stage.stream("The loop adds the last number to itself. I correct that line.")
-    await files.edit(stage, project.CODE, project.WRONG, project.RIGHT)
-    await stage.stream(FIXED)
-
-
-async def run_tests(stage: Stage) -> None:
-    """A command that is asked for, with its output and exit code."""
-    code = await files.shell(stage, f"cd {project.FOLDER} && python3 test_fibonacci.py", "Run the tests")
-    await stage.stream(FAILING if code else PASSING)
-
-
-async def two_at_once(stage: Stage) -> None:
-    """Two commands at the same time, so two questions."""
-    await together(stage, f"shell head -n 1 {project.CODE} ;; shell head -n 1 {project.TESTS}")
-    await stage.stream("Both files begin with a sentence that says what they are for.")
-
-
-async def delete_notes(stage: Stage) -> None:
-    """Something to say no to; the file is there again at the start."""
-    project.reset(stage.session.cwd, project.NOTES)
-    await files.delete(stage, project.NOTES)
-    await stage.stream(GONE)
-
-
-# -- the third notebook: trouble ---------------------------------------------------------------------------------
-
-
-async def fail(stage: Stage) -> None:
-    """A JSON-RPC error."""
-    raise RequestFailed(INTERNAL_ERROR, "The model could not be reached", {"details": PRETENDED})
-
-
-async def crash(stage: Stage) -> None:
-    """The process ends in the middle of an answer."""
-    await stage.stream(CRASH)
-    sys.stderr.write("demo agent: ending now, as I was asked to (exit code 1)\n")
-    sys.stderr.flush()
-    os._exit(1)
-
-
-async def refuse(stage: Stage) -> None:
-    """The agent refuses."""
-    await stage.stream(REFUSED)
-    raise TurnEnded("refusal")
 
 
 async def count(stage: Stage) -> None:
@@ -155,108 +75,34 @@ async def count(stage: Stage) -> None:
         await anyio.sleep(pause)
 
 
-# -- what it says ---------------------------------------------------------------------------------------------------
+async def pause(stage: Stage, seconds: float) -> None:
+    await anyio.sleep(seconds)
 
-HELP = """You are talking to the **demo agent**: a small program that comes with Copilot Kernel and needs no account,
-no network and no model. It plays fixed scenes, so that you can see what an agent looks like in a notebook. Try:
 
-| Ask | and see |
-|---|---|
-| Explain what this project does | a formatted answer, a thought, files that are read |
-| Make a plan for a command line | a plan that gets done step by step |
-| Run the tests | a command that is asked for, its output and exit code |
-| Fix the bug in fibonacci.py | a change that is asked for, with its diff |
-| Show the first line of both files | two questions at once |
-| Delete the old notes | something to say no to |
-| Count slowly to 30 | an answer that you can stop |
-| Answer with an error / Refuse this / Crash, please | what trouble looks like |
+async def restore(stage: Stage, name: str) -> None:
+    """Make a file of the scratch project as it is at first."""
+    project.reset(stage.session.cwd, name)
 
-The files are in `demo-project/`, a folder that the demo agent makes for itself.
-"""
 
-OVERVIEW_THOUGHT = "The question is about the whole project. It is small, so I read the code and its tests first."
+async def fail(stage: Stage, message: str, details: str) -> None:
+    """Answer the prompt with an error."""
+    raise RequestFailed(INTERNAL_ERROR, message, {"details": details})
 
-EXPLAINED = """## What this project does
 
-This is the demo agent, and the project is its own small example: `demo-project/` computes
-[Fibonacci numbers](https://en.wikipedia.org/wiki/Fibonacci_sequence).
+async def stop(stage: Stage, reason: str) -> None:
+    """End the turn with this stop reason."""
+    raise TurnEnded(reason)
 
-1. It starts with `0` and `1`.
-2. It adds numbers until there are enough of them.
-3. It returns the first `count`.
 
-```python
-from fibonacci import fibonacci
+async def crash(stage: Stage, words: str) -> None:
+    """End the process in the middle of an answer."""
+    sys.stderr.write(f"{words}\n")
+    sys.stderr.flush()
+    os._exit(1)
 
-fibonacci(8)  # should be [0, 1, 1, 2, 3, 5, 8, 13]
-```
 
-| File | What it holds |
-|---|---|
-| `fibonacci.py` | one function, *with a bug in it* |
-| `test_fibonacci.py` | four tests, of which some fail |
-| `notes.txt` | old notes |
-
-Ask me to **run the tests**, or to **fix the bug**.
-"""
-
-PLANNED = """### A command line for `fibonacci.py`
-
-1. Take one argument, `count`, with `argparse`.
-2. Print the numbers on one line, with blanks between them.
-3. Refuse a negative `count` with a message that says why.
-4. Add a test for each of the three.
-
-This was a plan of the demo agent's; it changes no files.
-"""
-
-REMEMBERED = "This is prompt {} of this session; the first was {!r}."
-
-READ = "The notes are one line long, and say themselves that nobody needs them."
-
-FIXED = """The loop now adds the last **two** numbers:
-
-```python
-numbers.append(numbers[-1] + numbers[-2])
-```
-
-Ask me to run the tests to see whether that helped.
-"""
-
-FAILING = "Some tests **fail**: the command ended with an exit code that is not 0. Ask me to fix the bug."
-
-PASSING = "All four tests **pass**."
-
-GONE = "The old notes are gone."
-
-PRETENDED = "demo agent: this is a pretended error; nothing is wrong"
-
-CRASH = "This is the demo agent. In the middle of this sentence my process"
-
-REFUSED = "The demo agent does not want to do this, and says so by ending its turn with a refusal."
-
-PICTURE = (
-    "iVBORw0KGgoAAAANSUhEUgAAAHgAAABQAgMAAACv9VkaAAAADFBMVEX///+CUN8fiD1XYGpovBpbAAAAAXRSTlMAQObYZgAAADZJ"
-    "REFUeNpjYBgFULAKCEalB700ktiIlmYNDQ0NGJUelNIQxhCXxmCOSo9KDxPp/3gBIekBBADJTfdsVf+qkQAAAABJRU5ErkJggg=="
-)
-"""A small PNG (base64): five bars."""
-
-SCENES: tuple[tuple[frozenset[str], Scene], ...] = tuple(
-    (frozenset(names.split()), scene)
-    for names, scene in (
-        ("plan", make_plan),
-        ("fix correct bug edit", fix),
-        ("delete remove", delete_notes),
-        ("both", two_at_once),
-        ("crash die", crash),
-        ("error trouble", fail),
-        ("refuse refusal", refuse),
-        ("count", count),
-        ("test tests check checks run", run_tests),
-        ("notes", read_notes),
-        ("picture image draw chart", picture),
-        ("remember earlier", remember),
-        ("explain describe project", explain),
-    )
-)
-PROJECT_SCENES = frozenset({explain, make_plan, read_notes, fix, run_tests, two_at_once, delete_notes})
+ACTS: Mapping[str, Callable[..., Awaitable[Any]]] = {
+    **{act.__name__: act for act in (ask, remember, count, pause, restore, fail, stop, crash)},
+    **{act.__name__: act for act in (Stage.say, Stage.send, Stage.stream, Stage.think, Stage.plan)},
+    **{act.__name__: act for act in (files.read, files.edit, files.run)},
+}

@@ -1,10 +1,10 @@
-"""What a scene or a directive acts on: one running prompt, with all that it may send to the client and ask."""
+"""What a scene acts on: one running prompt, with all that it may send to the client and ask."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,7 +67,6 @@ class Stage:
     client: RpcConnection
     session: Session
     blocks: Sequence[Any]
-    directives: Mapping[str, Directive]
     options: list[Json] = field(default_factory=lambda: OPTIONS)
     afterwards: list[Json] = field(default_factory=list)
 
@@ -91,12 +90,12 @@ class Stage:
             await self.say(word)
             await anyio.sleep(seconds)
 
-    async def plan(self, steps: Sequence[str], done: int = 0) -> None:
+    async def plan(self, done: int, *steps: str) -> None:
         """Send a plan of which the first `done` steps are completed and the next is in progress."""
-        statuses = ["completed" if n < done else "in_progress" if n == done else "pending" for n in range(len(steps))]
+        statuses = ["completed"] * done + ["in_progress"] + ["pending"] * len(steps)
         entries = [
             {"content": step, "priority": "medium", "status": status}
-            for step, status in zip(steps, statuses, strict=True)
+            for step, status in zip(steps, statuses, strict=False)
         ]
         await self.send({"sessionUpdate": "plan", "entries": entries})
 
@@ -139,7 +138,3 @@ class Stage:
             await self.change(id, status="failed", rawOutput=output)
             raise Rejected("end_turn")
         return option
-
-
-Directive = Callable[[Stage, str], Awaitable[object]]
-"""What a line of a script does; the text is the line without the directive's name."""

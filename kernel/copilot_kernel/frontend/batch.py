@@ -12,8 +12,9 @@ from typing import Any
 from ..conversation.model import FINAL, Entry, Notice, ToolCall
 from .cell import Bundle, Cell
 from .lexers import begin
+from .open_question import OpenQuestion
 from .slot_items import Item, Stream, picture
-from .slots import OpenQuestion, Slot, Slots
+from .slots import Slot, Slots
 
 
 class Batch:
@@ -30,12 +31,10 @@ class Batch:
         self._slots.put(entry)
         self._send_until(_is_open)
 
-    def open_question(
-        self, entry_id: int, question: OpenQuestion, shown: Callable[[], None] = lambda: None
-    ) -> Callable[[Notice], None]:
+    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
         """Nobody would read it; the call that it is about says what was decided."""
-        shown()
-        return lambda line: question.withdraw()
+        question.shown.set()
+        return lambda line: None
 
     def status(self, words: str) -> None:
         """Nobody would read it."""

@@ -13,7 +13,7 @@ from ..conversation.model import FINAL, Attachment, Entry, Message, Notice, Plan
 from ..rendering.entry import render
 from ..rendering.plain import prose
 from .cell import Bundle, Cell
-from .slots import OpenQuestion
+from .open_question import OpenQuestion
 
 INTERVAL = 0.05
 """Seconds between two pieces of text."""
@@ -45,13 +45,11 @@ class Console:
             if _is_over(entry):
                 self._print(entry)
 
-    def open_question(
-        self, entry_id: int, question: OpenQuestion, shown: Callable[[], None] = lambda: None
-    ) -> Callable[[Notice], None]:
+    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
         """Print a question. Its tool call shows the decision, or, if there is none, a line does."""
         self._display(question.bundle)
-        shown()
-        return self.put if entry_id < 0 else lambda line: None
+        question.shown.set()
+        return self.put if question.entry_id < 0 else lambda line: None
 
     def status(self, words: str) -> None:
         """What is printed cannot be taken back."""

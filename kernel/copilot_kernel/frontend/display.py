@@ -8,42 +8,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import anyio
-
 from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..chat.turn_record import footer_bundles, metadata_of
-from ..conversation.model import Attachment, Entry, Message, Notice, ToolCall
+from ..conversation.model import Attachment, Entry, Message, ToolCall
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
 from ..rendering.changes import TurnChanges, changes_of
-from ..rendering.elicitation import answer_line
 from ..rendering.failure import render_failure
-from ..rendering.plain import one_line, visible_line, visible_text
-from ..rendering.question import headline
-from .answering import UNSEEN, Show, kept_active
-from .asking import Asking
 from .batch import Batch
 from .cell import Bundle, Cell
-from .confirming import confirm
 from .console import Console
-from .eliciting import elicit
+from .open_question import OpenQuestion
+from .other_questions import ElicitationQuestion
 from .output_area import OutputArea
-from .page_turn import PageTurn, key_of
-from .slots import MAX_QUESTIONS, OpenQuestion
+from .page_turn import PageTurn
+from .permission_question import PermissionQuestion
+from .questions import Questions
 
 if TYPE_CHECKING:
     from ..chat import Turn
 
-A = TypeVar("A", PermissionAnswer, ElicitationAnswer)
+T = TypeVar("T")
 
-_MAX_TITLE_CHARS = 200
+NO_OPTIONS = "the agent offered no answer"
 
 _log = logging.getLogger(__name__)
 
@@ -52,34 +45,35 @@ class Display:
     """The `View` of one cell. Paths inside the agent's folder `cwd` are shown relative to it.
 
     `replays`: the cell shows an earlier conversation, with the prompts. `activity_timeout`: for so many seconds
-    a question counts as activity of the kernel. `page` gets reports of open questions.
+    a question counts as activity of the kernel. `page` gets reports of open questions. `guard_seconds`: see `Card`.
     """
 
     def __init__(
         self,
         cell: Cell,
-        asking: Asking,
         *,
         cwd: str = "",
         replays: bool = False,
         activity_timeout: float = 0.0,
         loop: asyncio.AbstractEventLoop | None = None,
         page: PageTurn | None = None,
+        guard_seconds: float | None = None,
     ) -> None:
-        self._replays, self._page = replays, page or PageTurn()
-        self._cell, self._asking = cell, asking
-        self._loop, self._activity_timeout = loop or asyncio.get_running_loop(), activity_timeout
-        self._cwd = cwd
-        self._output = _output(cell, self._loop, self._cwd)
-        self._open_questions = anyio.Semaphore(MAX_QUESTIONS)
-        # For notices, which are no entries of the conversation: negative numbers.
+        self._cell, self._cwd, self._replays = cell, cwd, replays
+        self._output = _output(cell, loop or asyncio.get_running_loop(), cwd)
+        self.questions = Questions(
+            cell,
+            self._output,
+            page or PageTurn(),
+            activity_timeout=activity_timeout,
+            guard_seconds=guard_seconds,
+        )
+        # For forms, which are no entries of the conversation: negative numbers.
         self._ids = count(-1, -1)
         self._calls: dict[int, ToolCall] = {}
         self._turn: Turn | None = None
         self._changes: TurnChanges | None = None
         self._undone: dict[str, None] = {}
-        self.unseen: list[str] = []
-        """What was asked in questions that were cancelled because no client showed them."""
 
     def show(self, entry: Entry) -> None:
         """`entry` is new or changed; of a prompt, a replay shows all, and other cells what came from the notebook."""
@@ -106,80 +100,13 @@ class Display:
 
     async def ask(self, question: Question) -> PermissionAnswer:
         """The one answer to `question`; if this is cancelled, the question is withdrawn."""
-        call = question.call
-
-        def line(answer: PermissionAnswer) -> Notice:
-            return Notice(
-                -question.key, call.turn, "info", answer.words(question.options), visible_line(call.best_title)
-            )
-
-        wait = partial(self._asking.ask, question)
-        withdrawn = PermissionAnswer(None, "cancel", "withdrawn")
-        title = headline(question, self._cwd)
-        return await self._wait(call.id, key_of(question), title, wait, line, withdrawn)
+        if not question.options:
+            return PermissionAnswer(None, "cancel", NO_OPTIONS)
+        return await self.questions.ask(PermissionQuestion(question, self._cwd))
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
         """What the user fills in or agrees to; if this is cancelled, the request is withdrawn."""
-        id = next(self._ids)
-
-        def line(answer: ElicitationAnswer) -> Notice:
-            return Notice(id, 0, "info", answer_line(request, answer), request.message)
-
-        wait = partial(elicit, self._cell, request)
-        withdrawn = ElicitationAnswer("cancel", reason="withdrawn")
-        return await self._wait(id, f"form {-id}", request.message, wait, line, withdrawn, self._output.put)
-
-    async def confirm(self, title: str, names: tuple[str, str]) -> bool:
-        """Whether the user gives the first answer to our own question; nobody does in a batch run."""
-        id = next(self._ids)
-        self.status("")
-
-        def line(answer: ElicitationAnswer) -> Notice:
-            why = f" ({answer.reason})" if answer.reason else ""
-            return Notice(id, 0, "info", f"{title} → {names[answer.action != 'accept']}{why}")
-
-        wait = partial(confirm, self._cell, title, names)
-        withdrawn = ElicitationAnswer("cancel", reason="withdrawn")
-        return (await self._wait(id, f"form {-id}", title, wait, line, withdrawn)).action == "accept"
-
-    async def _wait(
-        self,
-        entry_id: int,
-        key: str,
-        title: str,
-        wait: Callable[[Show], Awaitable[A]],
-        line: Callable[[A], Notice],
-        answer: A,
-        unasked: Callable[[Notice], None] | None = None,
-    ) -> A:
-        """Put a question beside its entry, and then a line; `unasked` takes the line if the question was not shown.
-
-        `key` and `title` are reported to the page. `answer` is the one of a question that was withdrawn.
-        """
-        close, shown, is_over = unasked, visible_text(one_line(title)[:_MAX_TITLE_CHARS]), False
-
-        def show(question: OpenQuestion) -> None:
-            nonlocal close
-
-            def report() -> None:
-                question.shown()
-                if not is_over:
-                    self._page.opened(key, shown)
-
-            close = self._output.open_question(entry_id, question, report)
-
-        async with self._open_questions:
-            with kept_active(self._cell, self._loop, self._activity_timeout):
-                try:
-                    answer = await wait(show)
-                    return answer
-                finally:
-                    is_over = True
-                    self._page.closed(key)
-                    if answer.reason == UNSEEN:
-                        self.unseen.append(shown)
-                    if close is not None:
-                        close(line(answer))
+        return await self.questions.ask(ElicitationQuestion(next(self._ids), request))
 
     async def drawn(self) -> None:
         """Draw what waits, in steps between which the event loop does other things; `finish` does it in one."""
@@ -244,3 +171,13 @@ def _output(cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str) -> Batch | Co
     if not cell.live:
         return Batch(cell, cwd)
     return Console(cell, loop, cwd) if cell.cell_id is None else OutputArea(cell, loop, cwd)
+
+
+async def ask(cell: Cell, question: OpenQuestion[T], activity_timeout: float = 0.0) -> T:
+    """Ask a question of our own in `cell`, outside of a turn. See `Display`."""
+    display = Display(cell, activity_timeout=activity_timeout)
+    display.status("")
+    try:
+        return await display.questions.ask(question)
+    finally:
+        display.close()

@@ -47,9 +47,8 @@ class KernelSession(ChatRunner):
     """The chat of one kernel, and its cells.
 
     `before` is what an earlier session of this process left when it ended: this one goes on there. `guard_seconds`:
-    see `asking.GUARD_SECONDS`. The agent gets tools for `notebook`, if there is one. `environ` is the
-    environment with which the process was started, and `started_in` the folder, where cells can change them;
-    `own_agent`: see `config.load`.
+    see `Card`. The agent gets tools for `notebook`, if there is one. `environ` is the environment with which the
+    process was started, and `started_in` the folder, where cells can change them; `own_agent`: see `config.load`.
     """
 
     def __init__(
@@ -104,7 +103,7 @@ class KernelSession(ChatRunner):
             except AuthRequired as error:
                 # First of all: an agent that is started again may have forgotten the conversation.
                 if cell.live and error.method != "authenticate" and any(each.is_askable for each in error.methods):
-                    from .choosing import CellOutput
+                    from .cell_output import CellOutput
 
                     with suppress(CopilotError):  # which is shown
                         await CellOutput(cell, self._pickers, set()).confirm(SIGN_IN, "Sign in")
@@ -140,7 +139,7 @@ class KernelSession(ChatRunner):
     async def _do(self, cell: Cell, steps: Sequence[Command | Prompt], key: str, values: dict[str, str]) -> Turn | None:
         """Run commands, then a prompt, which may have been answered before. `key`: see `OldTurn.prompt`."""
         from . import commands
-        from .choosing import CellOutput
+        from .cell_output import CellOutput
 
         if steps and isinstance(steps[-1], commands.Prompt):
             kept = await self._reruns.begin(cell, key, self.command_context.settings, self._notebook)
@@ -168,7 +167,6 @@ class KernelSession(ChatRunner):
 
     async def _prompt(self, cell: Cell, key: str, text: str, values: dict[str, str]) -> Turn:
         """The turn, as it is shown in the cell, also if it has failed. `key`: see `OldTurn.prompt`."""
-        from .asking import Asking
         from .display import Display
 
         settings, turn, page = self.command_context.settings, None, PageTurn()
@@ -181,9 +179,14 @@ class KernelSession(ChatRunner):
         self.report_notices(cell)
         await self._introduce(cell)
         self._page = page
-        asking = Asking(cell, settings.folder, self._guard_seconds, page)
         before = {*cell.shown} - {cell.status_id}
-        display = Display(cell, asking, cwd=settings.folder, activity_timeout=settings.activity_timeout, page=page)
+        display = Display(
+            cell,
+            cwd=settings.folder,
+            activity_timeout=settings.activity_timeout,
+            page=page,
+            guard_seconds=self._guard_seconds,
+        )
         try:
             try:
                 turn = await self.ask(blocks, display)
@@ -193,7 +196,7 @@ class KernelSession(ChatRunner):
             await self._finish(turn, display)
         finally:
             display.close()
-            self._unseen += [(cell.session, title) for title in display.unseen]
+            self._unseen += [(cell.session, title) for title in display.questions.unseen]
             self._note_rerun(cell, key, turn, display, before)
         return turn
 

@@ -19,7 +19,8 @@ from ..rendering.status import STARTING, render_status
 from . import vs_code
 from .cell import Bundle, Cell
 from .first_status import BLANK
-from .slots import OpenQuestion, Slot, Slots
+from .open_question import OpenQuestion
+from .slots import Slot, Slots
 
 MAX_PER_SECOND = 20
 SECONDS_PER_CHARACTER = 8e-6
@@ -88,16 +89,14 @@ class OutputArea:
             self._send(slot)
             await asyncio.sleep(0)
 
-    def open_question(
-        self, entry_id: int, question: OpenQuestion, shown: Callable[[], None] = lambda: None
-    ) -> Callable[[Notice], None]:
-        """Show a question at once, then call `shown`: the page saves the notebook then, with the question in it.
+    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
+        """Show a question at once, then set its `shown`: the page saves the notebook then, with the question in it.
 
         The answer takes it away again, and leaves a line if nothing else says it.
         """
         self._read()
-        decide = self._slots.open_question(entry_id, question)
-        self._when_drawn.append(shown)
+        decide = self._slots.open_question(question)
+        self._when_drawn.append(question.shown.set)
         self._wake(after=0.0)
 
         def close(line: Notice) -> None:
@@ -227,9 +226,9 @@ class OutputArea:
             slot.rest = max(slot.rest, self._rest_after(bundle, began))
             if slot.alone:
                 self._slots.delay_text(slot.rest)
-        if slot.question is None and slot.withdraw is not None:
-            slot.withdraw()
-            slot.withdraw = None
+        if slot.question is None and slot.card is not None:
+            slot.card.close()
+            slot.card = None
         return changed
 
     def _rest_after(self, bundle: Bundle, began: float) -> float:
@@ -246,8 +245,8 @@ class OutputArea:
             return
         below = self._displayed[self._displayed.index(slot) + 1 :]
         if (asking := [each for each in below if each.question]) and _height(bundle) != _height(slot.shown):
-            for each in asking:
-                each.shifted()
+            for card in filter(None, (each.card for each in asking)):
+                card.shifted()
         if WIDGET_VIEW in bundle and WIDGET_VIEW in slot.shown:
             # JupyterLab would put both widgets into one container, and hide that when the first is closed.
             self._cell.update(BLANK, display_id=slot.display_id)

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import comm
 from comm.base_comm import BaseComm
+from copilot_widgets.answers import Reply
 
 from ..notebook.live import ChangedMeanwhile, NoPage, NotebookError
 from .cell import Message, Request, clean
 
 if TYPE_CHECKING:
-    from ..permissions.question import Keep
+    from .permission_question import PermissionQuestion
 
 TARGET = "copilot.notebook"
 VERSION = 1
@@ -73,24 +73,6 @@ class PageComm(BaseComm):
         self.on_message(msg)
 
 
-@dataclass(frozen=True, slots=True)
-class PageAnswer:
-    """What the user has chosen in the page: an index of the options, and what was entered with it."""
-
-    option: int
-    reason: str = ""
-    rule: str = ""
-    keep: Keep = "session"
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    options: int
-    complaint: Callable[[PageAnswer], str]
-    shown: Message
-    answer: asyncio.Future[PageAnswer]
-
-
 class PageListener(Protocol):
     """Hears what a page says of itself and of what it shows; `pages.py` has it."""
 
@@ -121,7 +103,7 @@ class Page:
         self._events: dict[str, Message] = {}
         """The last of each kind: until it is known whether there is a page, and then only of `LASTING` ones."""
         self._runs: dict[str, asyncio.Future[tuple[Request, str]]] = {}
-        self._asked: dict[str, _Asked] = {}
+        self._asked: dict[str, PermissionQuestion] = {}
         self._calls = 0
         self._comm = PageComm(kernel, request, comm_id)
         self._comm.on_message = self._receive
@@ -175,7 +157,7 @@ class Page:
         self.session, self.path, self.has_widgets = other.session, other.path, other.has_widgets
         self._comm, self._hello = other._comm, other._hello
         self._comm.on_message = self._receive
-        for message in (*self._events.values(), *(asked.shown for asked in self._asked.values())):
+        for message in (*self._events.values(), *map(_ask, self._asked.values())):
             self._comm.send(message)
 
     async def call(self, op: str, **args: Any) -> dict[str, Any]:
@@ -212,20 +194,15 @@ class Page:
         finally:
             del self._runs[run]
 
-    async def ask(self, key: str, options: int, complaint: Callable[[PageAnswer], str], **shown: Any) -> PageAnswer:
-        """What the user has chosen in the page, of so many options. `complaint` says what is wrong with an answer: then
-        the question stays.
-
-        Cancelled, it withdraws the question. `shown`: what the page shows of it.
-        """
-        message = {"event": "ask", "key": key, **shown}
-        asked = self._asked[key] = _Asked(options, complaint, message, self._loop.create_future())
+    async def ask(self, question: PermissionQuestion) -> None:
+        """Show `question` in the page until this is cancelled; what the user chooses there is the reply to it."""
+        self._asked[question.key] = question
         try:
-            self.post(**message)
-            return await asked.answer
+            self.post(**_ask(question))
+            await self._loop.create_future()
         finally:
-            del self._asked[key]
-            self.post("answered", key=key)
+            del self._asked[question.key]
+            self.post("answered", key=question.key)
 
     def notify(self, op: str, **args: Any) -> None:
         """Call without waiting for the reply."""
@@ -278,7 +255,7 @@ class Page:
                 for reply in replies:
                     self._replied(reply)
             case {"answer": str(key), "option": int(option)}:
-                self._answered(key, _answer(option, data))
+                self._answered(key, _reply(option, data))
             case _:
                 self._tell(data, request)
 
@@ -291,14 +268,12 @@ class Page:
             case {"cleared": str(turn)}:
                 self._listener.cleared(turn)
 
-    def _answered(self, key: str, answer: PageAnswer) -> None:
-        asked = self._asked.get(key)
-        if asked is None or asked.answer.done() or answer.option not in range(asked.options):
+    def _answered(self, key: str, reply: Reply) -> None:
+        question = self._asked.get(key)
+        if question is None or reply.option not in range(len(question.question.options)):
             return
-        if words := asked.complaint(answer):
+        if words := question.reply(reply):
             self.post("refused", key=key, words=words)
-        else:
-            asked.answer.set_result(answer)
 
     def _replied(self, reply: Any) -> None:
         match reply:
@@ -341,6 +316,10 @@ class Page:
                 pending.set_exception(NoPage(GONE))
 
 
-def _answer(option: int, data: Mapping[str, Any]) -> PageAnswer:
+def _reply(option: int, data: Mapping[str, Any]) -> Reply:
     reason, rule = (str(data.get(name) or "").strip() for name in ("reason", "rule"))
-    return PageAnswer(option, reason, rule, "settings" if data.get("keep") == "settings" else "session")
+    return Reply(option, reason, rule, "settings" if data.get("keep") == "settings" else "session")
+
+
+def _ask(question: PermissionQuestion) -> Message:
+    return {"event": "ask", "key": question.key, **question.for_page}

@@ -6,14 +6,16 @@ notebooks of a page that share a kernel; what the page itself shows does not nee
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from .page_comm import Page
 
 if TYPE_CHECKING:
-    from ..permissions.question import PermissionAnswer, Question
+    from .open_question import OpenQuestion
 
 Blocked = Callable[[], Awaitable[None]]
 """Waits until code blocks the kernel."""
@@ -26,8 +28,6 @@ class PageTurn:
         self.page, self.cell_id, self._blocked = page, cell_id, blocked
         self._titles: dict[str, str] = {}
         """Of the open questions whose buttons are in the cell, by their keys."""
-        self._in_page: set[str] = set()
-        """Keys of those that the page asks."""
         self._began = 0.0
         self._agent: Callable[[], str] = str
         self._reported = ""
@@ -53,37 +53,35 @@ class PageTurn:
             self._standing = standing
             self._post("standing", words=" · ".join(standing))
 
-    def opened(self, key: str, title: str) -> None:
-        """A question stands in the cell, and not in the page by now."""
-        if key in self._in_page:
+    async def follow(self, question: OpenQuestion[Any]) -> None:
+        """Report that `question` waits in the cell, or have the page ask it where buttons in cells do not work.
+
+        Ends when it is cancelled: then the page shows it no longer.
+        """
+        from .permission_question import PermissionQuestion  # which a first status must not wait for
+
+        if self.page is None or not await self.page.known():
             return
+        can_ask = isinstance(question, PermissionQuestion)
+        if self.page.has_widgets or not can_ask:
+            await question.shown.wait()
+            with self._listed(question):
+                await (self._blocked() if self._blocked and can_ask else asyncio.Event().wait())
+        if isinstance(question, PermissionQuestion):
+            await self.page.ask(question)
+
+    @contextmanager
+    def _listed(self, question: OpenQuestion[Any]) -> Iterator[None]:
+        """Inside, it is one of the open questions whose buttons are in the cell."""
         if self._agent() != self._reported:
             self._post_working()
-        self._titles[key] = title
+        self._titles[question.key] = question.short_title
         self._post_questions()
-
-    def closed(self, key: str) -> None:
-        """It is decided or withdrawn."""
-        if self._titles.pop(key, None) is not None:
-            self._post_questions()
-
-    async def ask(self, question: Question, root: str) -> PermissionAnswer | None:
-        """The answer to `question` in the page, which asks once buttons in cells do not work. None: there is no page.
-
-        Cancelled, it withdraws the question. `root` is the project's folder.
-        """
-        if self.page is None or not await self.page.known():
-            return None
-        if self.page.has_widgets:
-            if self._blocked is None:
-                return None
-            await self._blocked()
-        key = key_of(question)
-        self._in_page.add(key)
-        self.closed(key)
-        from .page_question import ask_in_page  # which a first status must not wait for
-
-        return await ask_in_page(self.page, key, question, root)
+        try:
+            yield
+        finally:
+            if self._titles.pop(question.key, None) is not None:
+                self._post_questions()
 
     def _post_working(self) -> None:
         self._reported = self._agent()
@@ -96,8 +94,3 @@ class PageTurn:
     def _post(self, event: str, **more: object) -> None:
         if self.page is not None:
             self.page.post(event, **more)
-
-
-def key_of(question: Question) -> str:
-    """Under which the page knows it."""
-    return str(question.key)

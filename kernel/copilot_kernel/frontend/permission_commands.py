@@ -5,11 +5,10 @@ from __future__ import annotations
 from anyio import to_thread
 
 from ..chat.choices import Choice
-from ..config import PERMISSION_MODES
+from ..config import MODE_NAMES, PERMISSION_MODES, SETTINGS
 from ..errors import UsageError
 from ..permissions.rulebook import HERE, Kind, check
 from ..rendering.report import Report
-from ..setting_values import is_wider
 from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, show_done
 
@@ -18,13 +17,14 @@ BYPASSING = (
     "You will not be asked: everything is allowed except what an ask or deny rule matches. "
     "%permissions mode default ends this."
 )
-MODES = {
-    "default": "Ask first: you are asked before anything is changed or run, unless a rule allows it",
-    "acceptEdits": "Edit freely: files of the project are changed, moved and deleted without asking; the rest asks",
-    "bypassPermissions": "Allow everything: all is allowed without asking, except what an ask or deny rule matches",
-    "plan": "Plan only: every request to change or run something is denied",
-    "sandboxed": "Sandboxed: what the agent does in its sandbox needs no question; the rest is as with acceptEdits",
+_MEANINGS = {
+    "default": "you are asked before anything is changed or run, unless a rule allows it",
+    "acceptEdits": "files of the project are changed, moved and deleted without asking; the rest asks",
+    "bypassPermissions": "all is allowed without asking, except what an ask or deny rule matches",
+    "plan": "every request to change or run something is denied",
+    "sandboxed": "what the agent does in its sandbox needs no question; the rest is as with acceptEdits",
 }
+MODES = {mode: f"{name}: {_MEANINGS[mode]}" for mode, name in MODE_NAMES.items()}
 ACTIONS = {
     "mode": "change what is allowed without asking",
     "allow": "allow what a rule matches, without asking",
@@ -99,7 +99,7 @@ async def _mode(context: CommandContext, output: CommandOutput, name: str) -> No
     if name:
         mode = next((mode for mode in PERMISSION_MODES if mode.casefold() == name.casefold()), name)
         before = context.situation(output.live).in_force.mode
-        if mode in PERMISSION_MODES and is_wider("permission_mode", before, mode):
+        if mode in PERMISSION_MODES and SETTINGS["permission_mode"].is_wider(before, mode):
             await output.confirm(f"This cell changes the permission mode from {before} to {mode}", f"Use {mode}")
 
         (await context.chat()).set_permission_mode(mode)
@@ -142,7 +142,7 @@ def _require(rule: str, action: str) -> None:
 
 def _mode_report(now: CommandState) -> Report:
     book = now.in_force
-    name, _, meaning = MODES.get(book.mode, "").partition(": ")
+    name, meaning = MODE_NAMES[book.mode], _MEANINGS[book.mode]
     origin = () if book.mode_origin == "default" else (("Set by", book.mode_origin),)
     rows = (
         ("Mode", f"{name} ({book.mode})"),

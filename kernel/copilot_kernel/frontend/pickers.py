@@ -8,20 +8,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from functools import partial
 from uuid import uuid4
 
 from ..errors import CopilotError
 from ..rendering.markup import CHOICES, Bundle
 from ..rendering.plain import visible_line
-from ..rendering.report import Report, render_done, render_report
+from ..rendering.report import render_done, render_report
 from .cell import Cell
 from .command_output import UNCHANGED, Apply, Menu
+from .first_status import BLANK
 
-if TYPE_CHECKING:
-    from copilot_widgets.picker import Picker
-
-AGAIN = "Run %{} again to choose."
 WAITING = "Waiting for the agent…"
 FAILED = "This could not be set."
 
@@ -44,7 +41,7 @@ class Pickers:
         name = menu.command.partition(" ")[0]
         self.close(name)
         try:
-            self._open[name] = OpenPicker(cell, menu, self._in_turn(name, apply))
+            self._open[name] = OpenPicker(cell, menu, partial(self._apply, name, apply))
         except Exception:
             _log.exception("widgets failed; the choices are shown as text")
             cell.display(render_report(menu.static))
@@ -59,22 +56,18 @@ class Pickers:
         for name in [name for name, picker in self._open.items() if picker.is_stale]:
             self.close(name)
 
-    def _in_turn(self, name: str, apply: Apply) -> Apply:
-        """`apply` behind whatever is being done. Returns nothing if the picker was closed meanwhile."""
-
-        async def apply_in_turn(field: int, choice: int) -> str:
-            picker = self._open.get(name)
-            async with self._turn:
-                await self._idle()
+    async def _apply(self, name: str, apply: Apply, field: int, choice: int) -> str:
+        """Apply a choice behind whatever is being done. Returns nothing if the picker was closed meanwhile."""
+        picker = self._open.get(name)
+        async with self._turn:
+            await self._idle()
+            self.close_stale()
+            if picker is None or self._open.get(name) is not picker:
+                return ""
+            try:
+                return await apply(field, choice)
+            finally:
                 self.close_stale()
-                if picker is None or self._open.get(name) is not picker:
-                    return ""
-                try:
-                    return await apply(field, choice)
-                finally:
-                    self.close_stale()
-
-        return apply_in_turn
 
 
 class OpenPicker:
@@ -86,12 +79,11 @@ class OpenPicker:
         self._cell, self._menu, self._apply = cell, menu, apply
         self._subject = menu.subject()
         self._in_force = [field.current for field in menu.fields]
-        self._waiting: list[tuple[int, int]] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: dict[asyncio.Task[None], tuple[int, int]] = {}
         self._loop = asyncio.get_running_loop()
         self._list_id, self._picker_id = uuid4().hex, uuid4().hex
         with cell.owning():
-            self._widget: Picker | None = Picker(menu.fields, self._on_pick)
+            self._widget = Picker(menu.fields, self._on_pick)
         cell.display(_hideable(render_report(menu.static)), display_id=self._list_id)
         cell.display({**self._widget.bundle(), "text/plain": ""}, display_id=self._picker_id)
 
@@ -101,25 +93,21 @@ class OpenPicker:
         return self._menu.subject() is not self._subject
 
     def close(self) -> None:
-        """Leave a line in the place of the picker."""
-        widget, self._widget = self._widget, None
-        if widget is None:
-            return
-        self._cell.update(render_report(Report(note=AGAIN.format(self._menu.command))), display_id=self._picker_id)
+        """Leave nothing in the place of the picker."""
+        self._cell.update(BLANK, display_id=self._picker_id)
         with self._cell.owning():
-            widget.close()
+            self._widget.close()
 
     def _on_pick(self, field: int, choice: int) -> None:
         """Called on the thread that handles comm messages."""
         self._loop.call_soon_threadsafe(self._begin, field, choice)
 
     def _begin(self, field: int, choice: int) -> None:
-        if self._waiting[-1:] == [(field, choice)]:
+        if [*self._waiting.values()][-1:] == [(field, choice)]:
             return  # a double click
-        self._waiting.append((field, choice))
         task = self._loop.create_task(self._pick(field, choice))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._waiting[task] = field, choice
+        task.add_done_callback(self._waiting.pop)
 
     async def _pick(self, field: int, choice: int) -> None:
         self._report(WAITING)
@@ -131,8 +119,6 @@ class OpenPicker:
             self._failed(field, error)
         else:
             self._applied(field, choice, line)
-        finally:
-            self._waiting.remove((field, choice))
 
     def _applied(self, field: int, choice: int, line: str) -> None:
         self._in_force[field] = choice
@@ -143,14 +129,12 @@ class OpenPicker:
     def _failed(self, field: int, error: BaseException) -> None:
         words = [str(error), error.hint] if isinstance(error, CopilotError) else []
         self._report(f"✗ {visible_line(' '.join(filter(None, words)) or FAILED)}")
-        if self._widget is not None:
-            with self._cell.owning():
-                self._widget.set(field, self._in_force[field])
+        with self._cell.owning():
+            self._widget.set(field, self._in_force[field])
 
     def _report(self, line: str) -> None:
-        if self._widget is not None:
-            with self._cell.owning():
-                self._widget.report(line)
+        with self._cell.owning():
+            self._widget.report(line)
 
 
 def _hideable(bundle: Bundle) -> Bundle:

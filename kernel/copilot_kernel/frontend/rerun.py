@@ -20,9 +20,9 @@ from ..chat.turn_record import METADATA_KEY
 from ..config import Settings
 from ..notebook.live import NotebookError
 from ..rendering.rerun import changed_words, render_kept, render_saved, render_sent
-from .asking import Asking
 from .cell import Cell, Output
-from .display import Display
+from .display import ask
+from .other_questions import Confirmation
 from .page_notebook import PageNotebook
 from .saved_notebook import read_saved
 from .vs_code import is_cell
@@ -147,11 +147,8 @@ async def _is_sent_again(cell: Cell, old: OldTurn, settings: Settings) -> bool:
         return True
     if settings.rerun == "ask" and cell.live:
         names = ("Run again", "Keep the answer" if old.outputs else "Don't run")
-        display = Display(cell, Asking(cell), activity_timeout=settings.activity_timeout)
-        try:
-            return await display.confirm(f"{changed_words(old.files)}. Run it again?", names)
-        finally:
-            display.close()
+        question = Confirmation(f"{changed_words(old.files)}. Run it again?", names)
+        return (await ask(cell, question, settings.activity_timeout)).action == "accept"
     if cell.live or settings.rerun == "ask" or not old.outputs:  # else a batch run gives what it gave
         nobody = ", and no one can answer here" if settings.rerun == "ask" else ""
         cell.display(render_kept(old.files, f"rerun = {settings.rerun}{nobody}", is_recorded=bool(old.outputs)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 from uuid import uuid4
 
 from ..acp.messages import ImageBlock
@@ -17,6 +18,7 @@ from ..conversation.model import Attachment, Entry, Message, Notice, ToolCall
 from ..rendering.markup import Bundle
 from ..rendering.status import ASKING
 from .lexers import loading
+from .open_question import Card, OpenQuestion
 from .slot_items import MAX_CHARS, Drawn, Item, Piece, Status, Stream, draw, is_drawn, picture
 
 MAX_SLOTS = 34
@@ -34,8 +36,8 @@ class Slot:
     """Nothing else may join: a piece of a message, an image."""
     items: dict[Hashable, Item] = field(default_factory=dict)
     question: Bundle | None = None
-    withdraw: Callable[[], None] | None = None
-    shifted: Callable[[], None] = lambda: None
+    card: Card | None = None
+    """The widgets that it shows."""
     lent: bool = False
     """It is there for what passes: when it is empty, whatever comes next may take the display."""
     dirty: bool = False
@@ -58,13 +60,11 @@ class Slot:
         self.dirty = True
         return self.items.pop(key)
 
-    def ask(
-        self, bundle: Bundle, withdraw: Callable[[], None] | None, shifted: Callable[[], None] = lambda: None
-    ) -> None:
-        """Show a question, or its buttons; what was asked here before is withdrawn."""
-        if self.withdraw is not None:
-            self.withdraw()
-        self.question, self.withdraw, self.shifted, self.dirty = bundle, withdraw, shifted, True
+    def ask(self, bundle: Bundle, card: Card | None) -> None:
+        """Show a question, or its buttons; those of what was asked here before are closed."""
+        if self.card is not None:
+            self.card.close()
+        self.question, self.card, self.dirty = bundle, card, True
 
     def stop_asking(self) -> None:
         """Show what there is besides."""
@@ -98,21 +98,6 @@ class Slot:
     def is_vacant(self) -> bool:
         """What passes stood here, and nothing does now."""
         return self.lent and self.question is None and not self.items
-
-
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """What is to stand in a cell while a question is open."""
-
-    bundle: Bundle
-    withdraw: Callable[[], None] = lambda: None
-    """To be called when it no longer does."""
-    buttons: Bundle | None = None
-    """A display of their own, below: in a notebook that was saved meanwhile they are dead."""
-    shifted: Callable[[], None] = lambda: None
-    """To be called before something above the buttons becomes higher or lower."""
-    shown: Callable[[], None] = lambda: None
-    """To be called when it has been sent."""
 
 
 class Slots:
@@ -173,20 +158,20 @@ class Slots:
             self._slot_of[entry_id].put((entry_id, stream.number), stream.last)
         self._growing.clear()
 
-    def open_question(self, entry_id: int, question: OpenQuestion) -> Callable[[Notice], None]:
+    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
         """A question stands where its entry does, and moves what came after; or it stands apart, at the end.
 
         Call the result when it is decided: what it was about says so, or the line does where nothing else would.
         """
-        home = self._slot_of.get(entry_id)
+        home = self._slot_of.get(question.entry_id)
         is_first = home is not None and home.question is None
-        slot, below = self._places(home, entry_id)
+        slot, below = self._places(home, question.entry_id)
         below.lent = True
         if question.buttons:
             slot.ask(question.bundle, None)
-            below.ask(question.buttons, question.withdraw, question.shifted)
+            below.ask(question.buttons, question.card)
         else:
-            slot.ask(question.bundle, question.withdraw, question.shifted)
+            slot.ask(question.bundle, question.card)
 
         def close(line: Notice) -> None:
             for each, asked in ((slot, question.bundle), (below, question.buttons)):

@@ -27,8 +27,7 @@ UNUSED_SECONDS = 300.0
 
 _NEEDED = (
     "chat",
-    "frontend.asking",
-    "frontend.choosing",
+    "frontend.cell_output",
     "frontend.commands",
     "frontend.context",
     "frontend.display",

@@ -227,7 +227,7 @@ class WidgetSupport:
         self._probe: asyncio.Task[None] | None = None
 
     def probe(self, cell: Cell) -> None:
-        """Start finding out, once; called on the loop thread. VS Code refuses none: see `answering.py`."""
+        """Start finding out, once; called on the loop thread. VS Code refuses none: see `questions.py`."""
         if self._probe is None and cell.widgets and not is_cell(cell.cell_id):
             self._probe = asyncio.create_task(self._find_out(cell))
 

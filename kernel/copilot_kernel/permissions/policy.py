@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Literal
 
 from ..acp.messages import PermissionOption
-from ..config import SANDBOXED
+from ..config import MODE_NAMES, SANDBOXED
 from ..conversation.model import ToolCall
 from .deny import changed_settings, matches, possible_rule
 from .grants import BYPASS, Grant, grant, is_trusted
@@ -162,7 +162,7 @@ def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[s
 def decider(decision: Decision, mode: str) -> str:
     """Name who decided in the user's place, such as "rule `Bash(ls)`"."""
     if decision.by == "mode":
-        return f"mode {mode}"
+        return f"“{MODE_NAMES[mode]}” mode"
     return f"rule{'s' * (len(decision.rules) > 1)} {' and '.join(f'`{rule}`' for rule in decision.rules)}"
 
 

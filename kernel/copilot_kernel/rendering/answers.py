@@ -1,16 +1,19 @@
 """The buttons of a permission request: one definition for notebooks, for the page that asks, and for the chat page.
 
 They come in one order, whatever the agent's: allow once, deny, deny and say why, always allow. What the agent itself
-remembers is last, under a rule of the user's own where there is one. Texts are for display: nothing hides in them.
+remembers is last, under a rule of the user's own where there is one. What allows once is suggested, unless there are
+several of that; whatever is not a no is guarded, since an unknown kind may allow. Texts are for display: nothing hides
+in them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from copilot_widgets.answers import Answers, Choice, Place, TextAnswer
 
 from ..acp.messages import PermissionOption
-from ..permissions.question import Keep, Question
+from ..permissions.question import Question
 from .permission_options import (
     STANDING,
     WHY,
@@ -31,65 +34,8 @@ EMPTY_RULE = "Write a rule, or go back."
 _ORDER = ("allow_once", "reject_once")
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A button that answers with `option`, an index of the question's options.
-
-    `label` stands on it, `hint` completes its name for screen readers: what it answers. At most one `is_suggested`, and
-    is highlighted: what allows once, unless there are several of that. Clicks on one that `is_guarded` count only after
-    a moment: whatever is not a no, since an unknown kind may allow. What `is_remembered` by the agent stands back.
-    """
-
-    option: int
-    label: str
-    hint: str
-    is_suggested: bool = False
-    is_guarded: bool = False
-    is_remembered: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a rule is kept."""
-
-    keep: Keep
-    label: str
-
-
 PLACES = (Place("session", "This conversation only"), Place("settings", "All conversations"))
 """For notebooks."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextAnswer:
-    """A button, `label`, that opens a field; what is entered goes with the answer `option` when it is sent.
-
-    `field` names the field, `value` is in it at first, `note` stands beneath it, and `if_empty` where nothing was
-    entered. The user selects one of `places`, at first the first one. `choices` are offered below, each with its hint
-    beside it. The hints are those of `Choice`.
-    """
-
-    option: int
-    label: str
-    hint: str
-    field: str
-    value: str
-    note: str
-    submit: str
-    submit_hint: str
-    if_empty: str
-    places: tuple[Place, ...] = ()
-    choices: tuple[Choice, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """In the order of the row: `choices`, the openers of `reason` and `rule`, and `last`."""
-
-    choices: tuple[Choice, ...]
-    reason: TextAnswer | None
-    rule: TextAnswer | None
-    last: tuple[Choice, ...]
 
 
 def answers_to(question: Question, root: str = "", places: tuple[Place, ...] = PLACES) -> Answers:

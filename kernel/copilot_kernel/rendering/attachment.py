@@ -24,6 +24,7 @@ MAX_SHOWN_CHARS = 20_000_000
 """Of base64; larger data is named, not shown."""
 MAX_SAVED_CHARS = 7_000_000
 """Of base64; larger data is not offered for saving, since the notebook would have to hold it."""
+SENT_ALONG = "Sent along"
 _GREY = f"color:{GREY}"
 _CONTEXT = re.compile(r"notebook:(?:(error)|(cell|variable|value)/(.+))", re.DOTALL)
 _WEB = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
@@ -42,7 +43,7 @@ def context_name(block: Block) -> str:
     match = _CONTEXT.fullmatch(block.uri) if isinstance(block, EmbeddedResource) and block.text is not None else None
     if match is None:
         return ""
-    return "error in the last cell" if match[1] else f"{match[2]} {unquote(match[3])}"
+    return "the error in the last cell" if match[1] else f"{match[2]} {unquote(match[3])}"
 
 
 def attachment_html(block: Block) -> str:
@@ -76,7 +77,7 @@ def attachment_text(block: Block) -> str:
         case EmbeddedResource(uri=uri, text=None, blob=blob, mime_type=mime_type):
             return f"[{visible_line(uri)}, {one_line(mime_type) or 'data'}, {_size(blob or '')}]"
         case EmbeddedResource(text=str(text)) if name := context_name(block):
-            return f"[{visible_line(name)}, {len(text):,} characters]"
+            return f"{SENT_ALONG}: {visible_line(name)} ({len(text):,} characters)"
         case EmbeddedResource(uri=uri, text=text):
             return f"[{visible_line(uri)}]\n{visible_text(shortened(text or ''))}".rstrip()
         case UnknownBlock(raw=raw):
@@ -102,7 +103,7 @@ def _media_html(media: ImageBlock | AudioBlock) -> str:
 def _resource_html(resource: EmbeddedResource) -> str:
     name = f"▤ {named(resource.uri, 'font-weight:bold')} {muted(resource.mime_type)}"
     if context := context_name(resource):
-        name = f"▤ {named(context, _GREY)}"
+        name = named(f"{SENT_ALONG}: {context}", _GREY)
     if resource.text is None:
         saving = _save_html(resource.blob or "", resource.uri, resource.mime_type)
         return card(row(name, muted(_size(resource.blob or "")), saving))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField, Value
@@ -18,6 +17,7 @@ from .markup import (
     RED,
     UNDERLINED,
     Bundle,
+    Shown,
     bundle,
     card,
     escape,
@@ -31,17 +31,12 @@ from .markup import (
 )
 from .plain import one_line, visible_text
 from .question import OPEN
-from .typed_answer import find_index
-
-T = TypeVar("T")
+from .typed_answer import find_index, read_line
 
 SECRET = "This seems to ask for a password or key. Don't enter one: the agent and this notebook would keep it."
 NOT_OPENED = "Nothing opens by itself: open the link if you trust it, then say here whether you agreed."
 UNSAFE = "This is not a web address: opening it may start a program on your computer."
 HIDDEN = "•••"
-NOT_ANSWERED = ElicitationAnswer("cancel", reason="no answer was given")
-MAX_ATTEMPTS = 10
-"""Invalid lines in a row, after which a question counts as not answered."""
 _MAX_VALUE_CHARS = 80
 _WEB = re.compile(r"https?://[^\s\"'<>]+\Z", re.IGNORECASE)
 _BEGIN = {"form": "1) Answer  2) Decline: ", "url": "1) Agree  2) Decline: "}
@@ -62,17 +57,15 @@ _YES, _NO = frozenset({"y", "yes", "true", "1"}), frozenset({"n", "no", "false",
 
 def render_elicitation(request: Elicitation) -> Bundle:
     """The request without its inputs and buttons, as it is kept in a notebook; the fields show only without inputs."""
-    fields = ""
-    for field in request.fields:
-        fields += row(f'<span style="font-weight:bold">{exposed(one_line(field.label))}</span>', muted(hint(field)))
-        fields += "".join(f'<div style="margin-left:20px">{exposed(choice_text(each))}</div>' for each in field.choices)
-    body = "".join(_parts_html(request)) + without_buttons(fields + muted(OPEN))
-    return bundle(card(body, AMBER, ASKED), f"{elicitation_text(request)}\n{OPEN}")
+    body = "".join(part.html for part in (*_parts(request), *_warnings(request)))
+    fields = "".join(part.html for part in _fields(request))
+    html = card(body + without_buttons(fields + muted(OPEN)), AMBER, ASKED)
+    return bundle(html, f"{elicitation_text(request)}\n{OPEN}")
 
 
 def elicitation_text(request: Elicitation) -> str:
     """The request for a terminal."""
-    return lines(_parts_text(request))
+    return lines(part.text for part in (*_parts(request), *_fields(request), *_warnings(request)))
 
 
 def hint(field: FormField) -> str:
@@ -107,31 +100,40 @@ def answer_line(request: Elicitation, answer: ElicitationAnswer) -> str:
             return f"Cancelled{why}"
 
 
-def _head(request: Elicitation) -> str:
-    return "The agent asks you to open a link:" if request.mode == "url" else "The agent asks you:"
-
-
-def _parts_html(request: Elicitation) -> Iterator[str]:
+def _parts(request: Elicitation) -> Iterator[Shown]:
+    head = "The agent asks you to open a link:" if request.mode == "url" else "The agent asks you:"
     message = f'<span style="font-weight:bold;white-space:pre-wrap">{exposed(request.message)}</span>'
-    yield row(span("?", f"color:{AMBER};font-weight:bold"), _head(request), message)
+    html = row(span("?", f"color:{AMBER};font-weight:bold"), head, message)
+    yield Shown(html, f"{head} {visible_text(request.message or '(no reason given)')}")
     for words in filter(None, (request.title, request.description)):
-        yield f'<div style="white-space:pre-wrap">{exposed(words)}</div>'
+        yield Shown(f'<div style="white-space:pre-wrap">{exposed(words)}</div>', visible_text(words))
     if request.mode == "url":
-        yield pre(_link(request.url))
-        yield from (f'<div style="color:{GREY}">{exposed(words)}</div>' for words in _about(request.url))
-    yield from (f'<div style="color:{RED}">{escape(warning)}</div>' for warning in _warnings(request))
+        yield Shown(pre(_link(request.url)), f"  {visible_text(request.url)}")
+        # The host is shown apart, since an address may begin with what looks like another one.
+        host = _host(request.url)
+        for words in (*([f"Leads to {host}"] if host else ()), NOT_OPENED):
+            yield Shown(f'<div style="color:{GREY}">{exposed(words)}</div>', visible_text(words))
 
 
-def _parts_text(request: Elicitation) -> Iterator[str]:
-    yield f"{_head(request)} {visible_text(request.message or '(no reason given)')}"
-    yield from (visible_text(words) for words in (request.title, request.description))
-    if request.mode == "url":
-        yield f"  {visible_text(request.url)}"
-        yield from map(visible_text, _about(request.url))
+def _fields(request: Elicitation) -> Iterator[Shown]:
     for field in request.fields:
-        yield visible_text(f"  {': '.join(filter(None, (one_line(field.label), one_line(hint(field)))))}")
-        yield from (visible_text(f"    - {choice_text(each)}") for each in field.choices)
-    yield from _warnings(request)
+        label, limits = one_line(field.label), hint(field)
+        html = row(f'<span style="font-weight:bold">{exposed(label)}</span>', muted(limits))
+        yield Shown(html, visible_text(f"  {': '.join(filter(None, (label, one_line(limits))))}"))
+        for words in map(choice_text, field.choices):
+            yield Shown(f'<div style="margin-left:20px">{exposed(words)}</div>', visible_text(f"    - {words}"))
+
+
+def _warnings(request: Elicitation) -> Iterator[Shown]:
+    unsafe = request.mode == "url" and not _WEB.match(request.url)
+    skipped = visible_text(one_line(", ".join(request.skipped)))
+    warnings = (
+        UNSAFE if unsafe else "",
+        SECRET if any(map(looks_secret, request.fields)) else "",
+        f"Fields that this client cannot show: {skipped}" if request.skipped else "",
+    )
+    for words in filter(None, warnings):
+        yield Shown(f'<div style="color:{RED}">{escape(words)}</div>', words)
 
 
 def _link(url: str) -> str:
@@ -144,13 +146,6 @@ def _link(url: str) -> str:
     )
 
 
-def _about(url: str) -> Iterator[str]:
-    """The host is shown apart, since an address may begin with what looks like another one."""
-    if host := _host(url):
-        yield f"Leads to {host}"
-    yield NOT_OPENED
-
-
 def _host(url: str) -> str:
     """As a browser takes it; names in other scripts also in ASCII, so that lookalikes show."""
     try:
@@ -159,15 +154,6 @@ def _host(url: str) -> str:
     except (ValueError, UnicodeError):
         return ""
     return host if host == ascii_host else f"{host} ({ascii_host})"
-
-
-def _warnings(request: Elicitation) -> Iterator[str]:
-    if request.mode == "url" and not _WEB.match(request.url):
-        yield UNSAFE
-    if any(map(looks_secret, request.fields)):
-        yield SECRET
-    if request.skipped:
-        yield visible_text(f"Fields that this client cannot show: {one_line(', '.join(request.skipped))}")
 
 
 def _bounds(field: FormField) -> str:
@@ -199,31 +185,16 @@ def _value_text(field: FormField, value: Value) -> str:
 # -- line by line ----------------------------------------------------------------------------------------------------
 
 
-async def interview(request: Elicitation, ask: Callable[[str], Awaitable[str]]) -> ElicitationAnswer | None:
-    """Ask for one request line by line, where there are no widgets; None at the end of input (`ask`: EOFError)."""
+async def interview(request: Elicitation, ask: Callable[[str], Awaitable[str]]) -> ElicitationAnswer:
+    """Ask for one request line by line, where there are no widgets. Raises EOFError at the end of input, as `ask`."""
     values: dict[str, Value] = {}
-    try:
-        if not await _asked(ask, _BEGIN.get(request.mode, _BEGIN["form"]), _agrees):
-            return ElicitationAnswer("decline")
-        for field in request.fields:
-            value = await _asked(ask, _field_prompt(field), partial(_value, field))
-            if value is not None:
-                values[field.name] = value
-    except EOFError:
-        return None
+    if not await read_line(ask, _BEGIN.get(request.mode, _BEGIN["form"]), _agrees):
+        return ElicitationAnswer("decline")
+    for field in request.fields:
+        value = await read_line(ask, _field_prompt(field), partial(_value, field))
+        if value is not None:
+            values[field.name] = value
     return ElicitationAnswer("accept", values)
-
-
-async def _asked(ask: Callable[[str], Awaitable[str]], prompt: str, read: Callable[[str], T]) -> T:
-    """The first line that `read` takes; before the next one, what was wrong with the last."""
-    mistake = ""
-    for _ in range(MAX_ATTEMPTS):
-        line = await ask(mistake + prompt)
-        try:
-            return read(line)
-        except InputError as error:
-            mistake = f"{error} "
-    raise EOFError("no valid line was typed")
 
 
 def _agrees(line: str) -> bool:

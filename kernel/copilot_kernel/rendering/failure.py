@@ -14,9 +14,9 @@ from .markup import (
     NO_AGENT,
     RED,
     Bundle,
+    Shown,
     bundle,
     card,
-    code,
     escape,
     fold,
     lines,
@@ -24,6 +24,7 @@ from .markup import (
     pre,
     row,
     span,
+    with_code,
 )
 from .output import ansi_text, shortened
 from .plain import one_line, prose
@@ -38,32 +39,26 @@ def render_failure(error: CopilotError, wording: Wording = CELL) -> Bundle:
     hint = wording.adapt(error.hint)
     methods: tuple[AuthMethod, ...] = error.methods if isinstance(error, AuthRequired) else ()
     again = f"Then {wording.retry}." if isinstance(error, AuthRequired) else ""
-    details = ansi_text(_details(error))
+    sign_ins, details = list(map(_sign_in, methods)), ansi_text(_details(error))
     html = lines((
         row(span("✗", f"color:{RED}"), span(error.title, "font-weight:bold")),
         _hint_html(hint),
-        *map(_sign_in_html, methods),
+        *(each.html for each in sign_ins),
         row(escape(again)) if again else "",
         fold(muted(_DETAILS), pre(escape(details))) if details else "",
     ))  # fmt: skip
     folded = f"{_DETAILS}:\n{prose(details)}" if details else ""
-    text = (f"✗ {prose(error.title)}", prose(hint), *map(_sign_in_text, methods), again, folded)
+    text = (f"✗ {prose(error.title)}", prose(hint), *(each.text for each in sign_ins), again, folded)
     name = f"{FAILURE} {NO_AGENT}" if isinstance(error, AgentNotFound) else FAILURE
     return bundle(card(html, RED, name), lines(text))
 
 
-def _sign_in_html(method: AuthMethod) -> str:
-    command = pre(escape(shlex.join(method.command)), kind=COMMAND) if method.command else ""
-    return row(_with_code(_sign_in_words(method))) + command
-
-
-def _sign_in_text(method: AuthMethod) -> str:
-    return lines((_sign_in_words(method), f"  {prose(shlex.join(method.command))}" if method.command else ""))
-
-
-def _sign_in_words(method: AuthMethod) -> str:
+def _sign_in(method: AuthMethod) -> Shown:
     parts = filter(None, (one_line(method.name or method.id), one_line(method.description)))
-    return " ".join(part if part.endswith((".", "!", "?", ":")) else f"{part}." for part in parts)
+    words = " ".join(part if part.endswith((".", "!", "?", ":")) else f"{part}." for part in parts)
+    command = shlex.join(method.command)
+    html = row(with_code(words)) + (pre(escape(command), kind=COMMAND) if command else "")
+    return Shown(html, lines((words, f"  {prose(command)}" if command else "")))
 
 
 def _hint_html(hint: str) -> str:
@@ -74,12 +69,8 @@ def _hint_html(hint: str) -> str:
             commands = dedent("\n".join(part))
             parts.append(pre(escape(commands), kind="" if commands.startswith("%") else COMMAND))
         else:
-            parts.append("".join(f"<div>{_with_code(line)}</div>" for line in part))
+            parts.append("".join(f"<div>{with_code(line)}</div>" for line in part))
     return lines(parts)
-
-
-def _with_code(hint: str) -> str:
-    return "".join(code(part) if index % 2 else escape(part) for index, part in enumerate(hint.split("`")))
 
 
 def _details(error: CopilotError) -> str:

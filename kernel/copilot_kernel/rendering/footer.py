@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -18,6 +18,7 @@ from .markup import (
     UNDERLINED,
     UNDO,
     Bundle,
+    Shown,
     bundle,
     exposed,
     file_link,
@@ -86,24 +87,12 @@ class Footer:
 def render_footer(footer: Footer) -> Bundle | None:
     """The quiet lines beneath an answer; None if there is nothing to say."""
     changes, undone = footer.changes, _undone(footer.undone)
-    facts = [*_remarks(footer), *((fact, GREY) for fact in _quiet(footer))]
-    text = lines((
-        undone,
-        _changes_text(changes.files),
-        _also_text(changes),
-        _capitalized(" · ".join(f"{did} {name}" for did, name, _ in footer.cells)),
-        " · ".join(fact for fact, _ in facts),
-    ))  # fmt: skip
+    rows = (_changed(changes.files, changes.cwd), _also(changes), _cells(footer.cells), _facts(footer))
+    text = lines((undone, *(each.text for each in rows)))
     if not text:
         return None
-    said = " · ".join(span(fact, f"color:{colour}") for fact, colour in facts)
-    rows = filter(None, (
-        _changes_html(changes.files, changes.cwd),
-        _also_html(changes),
-        _row_of_cells(footer.cells),
-        row(said) if said else "",
-    ))  # fmt: skip
-    html = lines((row(exposed(undone)) if undone else "", _with_undo(next(rows, ""), footer.undo), *rows))
+    first, *others = [each.html for each in rows if each.html] or [""]
+    html = lines((row(exposed(undone)) if undone else "", _with_undo(first, footer.undo), *others))
     return bundle(f'<div class="{NO_MATHS}" style="font-size:85%;margin-top:4px">{html}</div>', text)
 
 
@@ -127,12 +116,13 @@ def render_stopped(seconds: float | None = None, *, by_user: bool = True) -> Bun
     return bundle(row(muted(words)), words)
 
 
-def _row_of_cells(cells: Sequence[tuple[str, str, str]]) -> str:
+def _cells(cells: Sequence[tuple[str, str, str]]) -> Shown:
     """A link to each that is there; the front end scrolls there."""
     link = '<a href="#cell-id={}" style="{}">{}</a>'
-    named = ((did, exposed(name), quote(id)) for did, name, id in cells)
-    said = " · ".join(f"{did} {link.format(id, UNDERLINED, name) if id else name}" for did, name, id in named)
-    return row(_capitalized(said)) if said else ""
+    shown = ((id, did, exposed(name)) for did, name, id in cells)
+    linked = (f"{did} {link.format(quote(id), UNDERLINED, name) if id else name}" for id, did, name in shown)
+    html, text = (" · ".join(each) for each in (linked, (f"{did} {name}" for did, name, _ in cells)))
+    return Shown(row(_capitalized(html)), _capitalized(text)) if cells else Shown()
 
 
 def _capitalized(words: str) -> str:
@@ -142,40 +132,50 @@ def _capitalized(words: str) -> str:
 # -- facts -------------------------------------------------------------------------------------------------------------
 
 
-def _remarks(footer: Footer) -> Iterator[tuple[str, str]]:
-    """What is not always so, and its colour."""
-    if reason := _STOP_REASONS.get(footer.stop_reason, f"stopped: {one_line(footer.stop_reason)}"):
-        yield reason, AMBER
-    if footer.unasked:
-        yield f"⚠ {len(footer.unasked)} not asked: {kinds_of(footer.unasked)}", AMBER
-    if names := ", ".join(map(visible_line, dict.fromkeys(footer.changes.opened))):
-        yield f"⚠ {names} changed on disk, not in your page: reload it to see the change", AMBER
-    if footer.changes.refused:
-        yield f"{footer.changes.refused} denied", GREY
-    count, failed = len(footer.changes.commands), sum(command.failed for command in footer.changes.commands)
-    if count > 1 or failed:  # the row of a single one says all
-        which = "failed" if count == 1 else f"{failed} failed"
-        yield f"{count} command{'s' * (count > 1)}" + f", {which}" * bool(failed), GREY
-    if footer.permission_mode != "default":
-        colour = RED if footer.permission_mode == "bypassPermissions" else AMBER
-        yield f"permissions: {one_line(footer.permission_mode)}", colour
-    yield from ((f"⚠ {one_line(each)}", AMBER) for each in footer.standing)
-    if footer.used and footer.size and (percent := 100 * footer.used // footer.size) >= _NOTABLE_PERCENT:
-        yield f"context {percent} % full", AMBER if percent >= _FULL_PERCENT else GREY
+def _facts(footer: Footer) -> Shown:
+    """What is not always so, and then the quiet facts."""
+    said = [(words, colour) for words, colour in (*_remarks(footer), *_quiet(footer)) if words]
+    html = " · ".join(span(words, f"color:{colour}") for words, colour in said)
+    return Shown(row(html) if html else "", " · ".join(words for words, _ in said))
 
 
-def _quiet(footer: Footer) -> Iterator[str]:
-    mode = _unless_default(footer.mode)
-    who = ", ".join(filter(None, (one_line(footer.agent), _unless_default(footer.model))))
-    tokens = f"{footer.tokens:,} tokens" if footer.tokens else ""
-    cost = f"{one_line(footer.cost)} so far" if footer.cost else ""
-    time = "" if footer.seconds is None else _time(footer.seconds)
-    yield from filter(None, (who, mode and f"mode: {mode}", tokens, cost, time))
+def _remarks(footer: Footer) -> Iterable[tuple[str, str]]:
+    """Words, perhaps none, and their colour."""
+    changes, unasked, mode = footer.changes, footer.unasked, footer.permission_mode
+    opened = ", ".join(map(visible_line, dict.fromkeys(changes.opened)))
+    count, failed = len(changes.commands), sum(command.failed for command in changes.commands)
+    which = "failed" if count == 1 else f"{failed} failed"
+    ran = f"{count} command{'s' * (count > 1)}{f', {which}' * bool(failed)}"
+    percent = 100 * footer.used // footer.size if footer.used and footer.size else 0
+    return (
+        (_STOP_REASONS.get(footer.stop_reason, f"stopped: {one_line(footer.stop_reason)}"), AMBER),
+        (f"⚠ {len(unasked)} not asked: {kinds_of(unasked)}" if unasked else "", AMBER),
+        (f"⚠ {opened} changed on disk, not in your page: reload it to see the change" if opened else "", AMBER),
+        (f"{changes.refused} denied" if changes.refused else "", GREY),
+        (ran if count > 1 or failed else "", GREY),  # the row of a single one says all
+        (f"permissions: {one_line(mode)}" if mode != "default" else "", RED if mode == "bypassPermissions" else AMBER),
+        *((f"⚠ {one_line(each)}", AMBER) for each in footer.standing),
+        (
+            f"context {percent} % full" if percent >= _NOTABLE_PERCENT else "",
+            AMBER if percent >= _FULL_PERCENT else GREY,
+        ),
+    )
+
+
+def _quiet(footer: Footer) -> Iterable[tuple[str, str]]:
+    mode, model = (_unless_default(one_line(name)) for name in (footer.mode, footer.model))
+    quiet = (
+        ", ".join(filter(None, (one_line(footer.agent), model))),
+        f"mode: {mode}" if mode else "",
+        f"{footer.tokens:,} tokens" if footer.tokens else "",
+        f"{one_line(footer.cost)} so far" if footer.cost else "",
+        "" if footer.seconds is None else _time(footer.seconds),
+    )
+    return ((words, GREY) for words in quiet)
 
 
 def _unless_default(name: str) -> str:
     """What is always so is not worth a word."""
-    name = one_line(name)
     return "" if name.lower() in ("default", "unknown", "agent") else name
 
 
@@ -186,80 +186,66 @@ def _time(seconds: float) -> str:
 # -- changes -----------------------------------------------------------------------------------------------------------
 
 
-def _changes_text(files: Sequence[FileChange]) -> str:
-    """One line for each file."""
-    names = [f"{visible_line(file.path)}  {file.words}".rstrip() for file in files]
-    if len(names) == 1:
-        return f"Changed {names[0]}"
-    head = f"Changed {len(files)} files  {line_counts(files)}".rstrip()
-    return "\n  ".join((head, *names)) if names else ""
+def _changed(files: Sequence[FileChange], cwd: str) -> Shown:
+    """How many files, and the first names; the fold holds every file with its net change."""
+    if not files:
+        return Shown()
+    is_fold, names = _named([(file, file.words) for file in files], cwd)
+    more = [muted(f"{len(files) - len(names)} more")] if len(files) > len(names) else []
+    summary, below = names[0], ""
+    texts = [f"{visible_line(file.path)}  {file.words}".rstrip() for file in files]
+    if len(files) > 1:
+        count, counts = f"{len(files)} files", line_counts(files)
+        summary, below = f"{count} {muted(counts)}", f"<br>{' · '.join((*names, *more))}"
+        texts = [f"{count}  {counts}".rstrip(), *texts]
+    review = _review(files, cwd, MAX_REVIEWED_LINES, (NOT_SHOWN, TOO_LONG_AGAIN))
+    folded = fold(f"Changed {summary} {_REVIEW}{below}", lines(review)) if is_fold else ""
+    return Shown(folded or row(f"Changed {summary}{below}"), "\n  ".join((f"Changed {texts[0]}", *texts[1:])))
 
 
-def _changes_html(files: Sequence[FileChange], cwd: str) -> str:
-    """How many files, and the first names; the fold holds every file with its net change.
-
-    The names are links where no summary holds them: it is a control itself.
-    """
-    is_fold = len(files) > _MAX_NAMED or any(file.parts for file in files)
-    names = [_name(file, "" if is_fold else cwd) for file in files[:_MAX_NAMED]]
-    if len(files) == 1:
-        summary, below = names[0], ""
-    else:
-        more = [muted(f"{len(files) - _MAX_NAMED} more")] if len(files) > _MAX_NAMED else []
-        summary, below = f"{len(files)} files {muted(line_counts(files))}", f"<br>{' · '.join((*names, *more))}"
-    if is_fold:
-        review = _review(files, cwd, MAX_REVIEWED_LINES, (NOT_SHOWN, TOO_LONG_AGAIN))
-        return fold(f"Changed {summary} {_REVIEW}{below}", lines(review))
-    return row(f"Changed {summary}{below}") if files else ""
-
-
-def _name(file: FileChange, cwd: str) -> str:
-    return " ".join(filter(None, (_link(file, cwd), muted(file.words))))
-
-
-def _link(file: FileChange, cwd: str) -> str:
-    """A file that is there no longer has none."""
-    return file_link(file.path, cwd if file.what in ("new", "changed") else "")
-
-
-def _also_text(changes: TurnChanges) -> str:
-    """One line."""
-    named = [f"{visible_line(file.path)} {words}".rstrip() for file, words in _also(changes)[:_MAX_NAMED_IN_TEXT]]
-    more = len(changes.also) - len(named) + changes.more
-    return f"{ALSO}: {', '.join(named)}{f' and {more} more' if more else ''}" if named else ""
-
-
-def _also_html(changes: TurnChanges) -> str:
-    """The first names; the fold holds every file that is known, with its change."""
+def _also(changes: TurnChanges) -> Shown:
+    """One line with the first names; the fold holds every file that is known, with its change."""
     if not changes.also:
-        return ""
-    is_fold = len(changes.also) > _MAX_NAMED or any(file.parts for file in changes.also)
-    cwd = "" if is_fold else changes.cwd
-    named = [f"{_link(file, cwd)} {muted(words)}".rstrip() for file, words in _also(changes)[:_MAX_NAMED]]
-    more = len(changes.also) - len(named) + changes.more
-    head = f"{ALSO}: {' · '.join(named)} {muted(f'and {more} more' if more else '')}".rstrip()
+        return Shown()
+    edited = {file.path for file in changes.files}  # their words would be about both
+    files = [(file, _BEYOND if file.path in edited else file.words) for file in changes.also]
+    is_fold, names = _named(files, changes.cwd)
+    texts = [f"{visible_line(file.path)} {words}".rstrip() for file, words in files[:_MAX_NAMED_IN_TEXT]]
+    more, more_in_text = (
+        f"and {left} more" if (left := len(files) - len(shown) + changes.more) else "" for shown in (names, texts)
+    )
+    head, text = f"{ALSO}: {' · '.join(names)} {muted(more)}".rstrip(), f"{ALSO}: {', '.join(texts)} {more_in_text}"
     if not is_fold:
-        return row(head)
+        return Shown(row(head), text.rstrip())
     review = _review(changes.also, changes.cwd, MAX_ALSO_LINES, ("(not shown)", TOO_LONG))
-    left = row(muted(f"and {changes.more} more")) if changes.more else ""
-    return fold(f"{head} {_REVIEW}", lines((*review, left)))
+    unknown = row(muted(f"and {changes.more} more")) if changes.more else ""
+    return Shown(fold(f"{head} {_REVIEW}", lines((*review, unknown))), text.rstrip())
 
 
-def _also(changes: TurnChanges) -> list[tuple[FileChange, str]]:
-    """Each with its words; those of files with edits, too, would be about both."""
-    edited = {file.path for file in changes.files}
-    return [(file, _BEYOND if file.path in edited else file.words) for file in changes.also]
+def _named(files: Sequence[tuple[FileChange, str]], cwd: str) -> tuple[bool, list[str]]:
+    """Whether they have a fold, and the first names with their words: links unless a summary, itself a control, holds
+    them.
+    """
+    is_fold = len(files) > _MAX_NAMED or any(file.parts for file, _ in files)
+    return is_fold, [_name(file, words, "" if is_fold else cwd) for file, words in files[:_MAX_NAMED]]
+
+
+def _name(file: FileChange, words: str, cwd: str) -> str:
+    return f"{file_link(file.path, _folder(file, cwd))} {muted(words)}".rstrip()
+
+
+def _folder(file: FileChange, cwd: str) -> str:
+    """Where links to the file begin: one that is there no longer has none."""
+    return cwd if file.what in ("new", "changed") else ""
 
 
 def _review(files: Sequence[FileChange], cwd: str, left: int, remarks: tuple[str, str]) -> Iterator[str]:
     """Each with its change, up to `left` lines; `remarks`: where none is known, and where it is too long."""
     for file in files:
         size = sum(len(part.lines) + sum(part.left_out) for part in file.parts)
-        if not file.parts:
-            yield row(_name(file, cwd), muted(remarks[0] if file.what == "changed" else ""))
-        elif size > left:
-            yield row(_name(file, cwd), muted(remarks[1]))
+        if not file.parts or size > left:
+            remark = remarks[1] if file.parts else remarks[0] if file.what == "changed" else ""
+            yield row(_name(file, file.words, cwd), muted(remark))
         else:
             left -= size
-            folder = cwd if file.what in ("new", "changed") else ""
-            yield from (diff_html(part, file.path, cwd=folder) for part in file.parts)
+            yield from (diff_html(part, file.path, cwd=_folder(file, cwd)) for part in file.parts)

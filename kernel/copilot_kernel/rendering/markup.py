@@ -10,14 +10,22 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
+from functools import partial
 from posixpath import normpath
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from .plain import is_visible, prose, visible, visible_line
 
 Bundle = dict[str, Any]
 """MIME type to data; there is always `text/plain`."""
+
+
+class Shown(NamedTuple):
+    """A part of a view in HTML and as text; empty where nothing is shown."""
+
+    html: str = ""
+    text: str = ""
 
 
 def text_colour(hue: str) -> str:
@@ -63,6 +71,7 @@ PRE = (
 CODE = f"background-color:{TINT};padding:1px 4px;border-radius:3px;{FONT}"
 UNDERLINED = "text-decoration:underline"
 """For links: nbconvert and JupyterLab tell them from other text by their colour alone."""
+_CODE = re.compile(r"`([^`\n]+)`")
 _EMPTY_LINE = re.compile(r"\n(?=[ \t]*\n)")
 INDENT = ";margin-left:20px"
 CARD = "margin:2px 0;padding:1px 0 1px 10px;border-left:3px solid;border-left-color:"
@@ -86,6 +95,13 @@ def muted(text: object, title: object = "") -> str:
 def code(text: object) -> str:
     """Exposed `text` as inline code."""
     return f'<code style="{CODE}">{exposed(text)}</code>'
+
+
+def with_code(text: str, style: str = "") -> str:
+    """Exposed `text` in our own `style`, with what stands between backticks as code; empty for empty text."""
+    draw = partial(named, style=style) if style else exposed
+    parts = enumerate(_CODE.split(text))
+    return "".join(code(part) if index % 2 else draw(part) for index, part in parts if part)
 
 
 def pre(body: str, style: str = "", name: str = "", kind: str = "") -> str:

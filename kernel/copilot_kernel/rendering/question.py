@@ -1,14 +1,14 @@
 """A permission request as a person must see it to decide: all of it, with nothing hidden in it.
 
-A head, what runs or changes, and a line for what is out of the ordinary; the rest is folded. What is long says how much
-more there is. `typed_answer` has how it is answered where there are no buttons.
+It is found once, as parts, and printed as HTML and as text. In HTML, what is out of the ordinary is in view, and the
+rest is folded. What is long says how much more there is. `typed_answer` has how it is answered without buttons.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from ..conversation.model import ToolCall
 from ..permissions import inputs
 from ..permissions.question import Question
 from .diff import Change, change_html, folded_lines, named_change, remarks, unified
@@ -22,7 +22,6 @@ from .markup import (
     Bundle,
     bundle,
     card,
-    escape,
     exposed,
     file_link,
     fold,
@@ -35,7 +34,7 @@ from .markup import (
 )
 from .permission_options import STANDING, WHY, agents_words, is_for_a_reason, label, remembered
 from .plain import hidden_warning, split_lines, visible_line, visible_text
-from .subject import SUBFOLDER, LocatedPath, Subject, remarks_on, subject
+from .subject import SUBFOLDER, LocatedPath, remarks_on, subject
 from .tool_call import languages_of
 
 OPEN = "Asked. %changes shows what became of it."
@@ -58,6 +57,9 @@ AGENTS_WORDS = "The agent's words"
 _VERBS = {"new file": "Create", "deleted": "Delete"}
 _FOLDED_REST = ("Also called", "The agent says", "Terminal output", "Input")
 """Of what stands beside a command or a change."""
+_MARK = span("?", f"color:{AMBER};font-weight:bold")
+_IN_GIT = {True: "Git tracks it.", False: "Not in Git.", None: ""}
+"""Of a file that goes."""
 _BOX = "overflow-wrap:anywhere;word-break:normal;font-size:14px;line-height:1.5"
 _MAX_LINES, _MAX_CHARS = 12, 2_000
 """Of a command or code; the rest is folded."""
@@ -68,6 +70,138 @@ _NAME = f"flex:0 0 150px;color:{GREY}"
 _VALUE = "flex:1 1 260px;min-width:0;overflow-wrap:anywhere"
 
 
+class Part(NamedTuple):
+    """Something that a question shows, as HTML in view or under *Details*, and as text under its name.
+
+    There is no text of what the reader of the text knows already.
+    """
+
+    name: str
+    text: str
+    html: str
+    in_view: bool = True
+
+
+class QuestionView:
+    """What is shown of `question`. `root` is the project's folder."""
+
+    def __init__(self, question: Question, root: str = "") -> None:
+        self.question, self.call, self.root = question, question.call, root
+        self.subject = about = subject(question, root)
+        self.title = "" if about.is_evident else about.title
+        is_other = about.commands or about.is_of_notebook or about.mcp_tool
+        is_of_file = self.call.kind == "edit" and len(about.changes) == 1 and not is_other
+        self.file = about.changes[0] if is_of_file else None
+        """The only file, and its change, if the question is about nothing else."""
+
+    @property
+    def head(self) -> tuple[str, str]:
+        """The question in bold, and the agent's title where the question does not say what it is about."""
+        about, kind = self.subject, self.call.kind
+        if self.question.head or about.is_of_notebook:
+            return self.question.head or f"{about.title}?", ""
+        if about.mcp_tool:
+            server, tool = about.mcp_tool
+            return f"Use the tool {tool} of “{server}”?", "" if about.is_titled_by_tool else self.title
+        if kind == "think" and any(name == "Questions" for name, _ in about.rest):
+            return "The agent has questions:", about.title
+        if len(about.commands) > 1:
+            return f"Run these {len(about.commands)} commands?", ""
+        if self.file:
+            return f"{_verb(self.file[1])} {self._short(self.file[0])}?", ""
+        if about.changes and kind == "edit":
+            return f"Change {len(about.changes)} files?", ""
+        if about.paths and kind == "delete" and self.title:
+            named = self._short(about.paths[0]) if len(about.paths) == 1 else f"{len(about.paths)} files"
+            return f"Delete {named}?", "" if self.title in f"Delete {named}?" else self.title
+        return _HEADS.get(kind, f"Allow this ({kind})?"), self.title
+
+    @property
+    def parts(self) -> Iterator[Part]:
+        """Everything but the head, in the order in which it is read."""
+        yield from (*self._asked(), *self._facts())
+        for colour, line in self.warnings:
+            html = f'<div style="color:{colour};margin:4px 0">⚠ {exposed(line)}</div>'
+            yield Part("Warning", line if colour == RED else "", html)
+        yield Part("Reach", self.question.sandbox, muted(self.question.sandbox))
+        yield from self._reasons()
+
+    @property
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """What is out of the ordinary: colour and words. All but the red stands in the text beside what it is about."""
+        about, question = self.subject, self.question
+        if hidden := hidden_warning(about.texts):
+            yield RED, hidden
+        places = (*(place for place, _ in about.changes), *(about.paths if about.is_evident else ()))
+        marked = (f"{place.remark.capitalize()}: {place.path}" for place in dict.fromkeys(places) if place.remark)
+        more = (*marked, *remarks_on(about.commands), "" if question.is_routine else question.why)
+        yield from ((AMBER, line) for line in more if line)
+
+    @property
+    def about(self) -> str:
+        """What an answer allows, on one line: what runs, the files that change, or else the agent's title.
+
+        The middle of a long line is left out: this names a button or a question, and does not replace it.
+        """
+        about = self.subject
+        files = () if about.is_of_notebook else (self._short(place) for place, _ in about.changes)
+        gist = "; ".join(about.commands) or ", ".join(files) or about.title
+        line = visible_line(inputs.title(self.call) if about.mcp_tool else gist)
+        return line if len(line) <= 2 * _HALF_LINE else f"{line[:_HALF_LINE]} … {line[-_HALF_LINE:]}"
+
+    def _short(self, place: LocatedPath) -> str:
+        """As it is called in the project."""
+        return place.path.removeprefix(f"{self.root.rstrip('/')}/" if self.root and not place.remark else "")
+
+    def _asked(self) -> Iterator[Part]:
+        """What runs, goes or changes."""
+        about, count = self.subject, len(self.subject.commands)
+        for number, command in enumerate(about.commands, 1):
+            size = f", {_line_count(command)} lines" if _line_count(command) > 1 else ""
+            name = f"Command{f' {number} of {count}' * (count > 1)}{size}"
+            yield Part(name, command, row(muted(name)) * (count > 1) + _box(command, "bash"))
+        yield from (Part("Code", code, _box(code, "python")) for code in about.code)
+        if self.call.deletes:
+            text, is_tracked = self.call.deletes
+            yield Part("Content", text, _box(text, "") + muted(_IN_GIT[is_tracked]) if text else "")
+        is_named = self.file or about.is_of_notebook
+        for place, change in about.changes:
+            head = "" if is_named else named_change(change, place.path, self.root)
+            html = head + change_html(change, place.path)
+            yield Part(f"Change to {place.text}", unified(change, place.path), html)
+
+    def _facts(self) -> Iterator[Part]:
+        about, is_evident = self.subject, self.subject.is_evident
+        if is_evident and about.title not in about.commands and not self.question.head:
+            yield _fact("The agent's title", LocatedPath(about.title), in_view=False)._replace(text="")
+        if self.file:
+            yield _fact("File", self.file[0], font=FONT, in_view=False)._replace(text="")
+        if about.folder:
+            yield _fact("Folder", about.folder, font=FONT, in_view=about.folder.remark != "")
+        if about.paths:
+            yield _fact(f"Path{'s' * (len(about.paths) > 1)}", *about.paths, font=FONT, in_view=not is_evident)
+        for name, text in about.rest:
+            yield _text_fact(name, text, in_view=not (is_evident and name in _FOLDED_REST))
+
+    def _reasons(self) -> Iterator[Part]:
+        """Why the user is asked, what would allow it, and what the agent makes of an answer that it remembers."""
+        question, options = self.question, self.question.options
+        rules = list(map(LocatedPath, question.rules))
+        if question.why:
+            yield _text_fact("Why you are asked", question.why)
+        if rules:
+            yield _fact(f"Rule{'s' * (len(rules) > 1)} that would allow this", *rules, font=FONT, in_view=False)
+        for option in options:
+            if option.kind in STANDING:
+                yield _text_fact(label(question, option), remembered(question, option))
+        if named := [
+            f"{WHY if is_for_a_reason(option, options) else label(question, option)}: {words}"
+            for option in options
+            if (words := agents_words(question, option))
+        ]:
+            yield _fact(AGENTS_WORDS, *map(LocatedPath, named), in_view=False)
+
+
 def render_question(question: Question, root: str = "") -> Bundle:
     """The question without its buttons, as it is kept in a notebook. `root` is the project's folder."""
     html, text = question_html(question, root), question_text(question, root)
@@ -76,64 +210,48 @@ def render_question(question: Question, root: str = "") -> Bundle:
 
 def render_confirmation(title: str) -> Bundle:
     """A question of our own, without its buttons."""
-    mark = span("?", f"color:{AMBER};font-weight:bold")
-    html = row(mark, span(title, "font-weight:bold")) + without_buttons(muted(OPEN))
+    html = row(_MARK, span(title, "font-weight:bold")) + without_buttons(muted(OPEN))
     return bundle(card(html, AMBER, ASKED), f"{title}\n{OPEN}")
 
 
 def question_html(question: Question, root: str = "") -> str:
     """Everything; nothing is cut."""
-    call, about = question.call, subject(question, root)
-    head, title = _head(question, about, root)
+    view = QuestionView(question, root)
+    (head, title), parts = view.head, list(view.parts)
     amounts, shown = "", exposed(head)
-    if _is_about_a_file(call, about):
-        place, change = about.changes[0]
+    if view.file:
+        place, change = view.file
         amounts, shown = remarks(change, is_named=True), f"{_verb(change)} {file_link(place.path, root)}?"
-    mark, bold = span("?", f"color:{AMBER};font-weight:bold"), f'<span style="font-weight:bold">{shown}</span>'
-    facts = list(_facts(question, about, root))
-    parts = [row(mark, bold, exposed(title), amounts), *_boxes(call, about, root)]
-    parts += (html for is_in_view, html in facts if is_in_view)
-    for colour, line in _warnings(question, about):
-        parts.append(f'<div style="color:{colour};margin:4px 0">⚠ {exposed(line)}</div>')
-    if question.sandbox:
-        parts.append(muted(question.sandbox))
-    if folded := lines(html for is_in_view, html in facts if not is_in_view):
-        parts.append(fold(muted("Details"), folded))
-    return card(lines(parts), AMBER, ASKED)
+    bold = f'<span style="font-weight:bold">{shown}</span>'
+    in_view, folded = (lines(part.html for part in parts if part.in_view == each) for each in (True, False))
+    details = fold(muted("Details"), folded) if folded else ""
+    return card(lines((row(_MARK, bold, exposed(title), amounts), in_view, details)), AMBER, ASKED)
 
 
 def question_text(question: Question, root: str = "") -> str:
     """Everything, for a terminal."""
-    about = subject(question, root)
-    head, _ = _head(question, about, root)
+    view = QuestionView(question, root)
+    about, (head, _) = view.subject, view.head
     is_said = question.head or about.is_titled_by_tool or about.title in (*about.commands, head.removesuffix("?"))
-    title = "" if is_said else about.title
-    shown = [visible_text(f"{head} {title}".rstrip())]
-    reach = [("Reach", question.sandbox)] if question.sandbox else ()
-    for name, text in (*_parts_text(about), *reach, *_reasons(question)):
-        body = visible_text(text).rstrip("\n").replace("\n", "\n  ")
-        shown.append(f"{visible_text(name)}:\n  {body}")
+    shown = [visible_text(head if is_said else f"{head} {about.title}")]
+    for part in view.parts:
+        if part.text:
+            body = visible_text(part.text).rstrip("\n").replace("\n", "\n  ")
+            shown.append(f"{visible_text(part.name)}:\n  {body}")
     return lines(shown)
 
 
 def headline(question: Question, root: str = "") -> str:
     """The question and what it is about on one line, such as `Run this command? ls -l`."""
-    about = subject(question, root)
-    head, title = _head(question, about, root)
-    gist = title if about.mcp_tool else allowed_by(question, root)
+    view = QuestionView(question, root)
+    head, title = view.head
+    gist = title if view.subject.mcp_tool else view.about
     return visible_line(head if gist in head else f"{head} {gist}")
 
 
 def allowed_by(question: Question, root: str = "") -> str:
-    """What an answer allows, on one line: what runs, the files that change, or else the agent's title.
-
-    The middle of a long line is left out: this names a button or a question, and does not replace it.
-    """
-    about = subject(question, root)
-    files = () if about.is_of_notebook else tuple(_short(place, root) for place, _ in about.changes)
-    gist = "; ".join(about.commands) or ", ".join(files) or about.title
-    line = visible_line(inputs.title(question.call) if about.mcp_tool else gist)
-    return line if len(line) <= 2 * _HALF_LINE else f"{line[:_HALF_LINE]} … {line[-_HALF_LINE:]}"
+    """See `QuestionView.about`."""
+    return QuestionView(question, root).about
 
 
 def folded_amount(question: Question) -> str:
@@ -156,74 +274,36 @@ def languages_in(question: Question) -> set[str]:
 
 def is_alarming(question: Question, root: str = "") -> bool:
     """Something about it is out of the ordinary, as its warnings say: nothing may suggest to allow it, or its like."""
-    about = subject(question, root)
-    places = (*about.paths, *filter(None, [about.folder]))
-    return any(place.remark not in ("", SUBFOLDER) for place in places) or any(_warnings(question, about))
-
-
-def _head(question: Question, about: Subject, root: str) -> tuple[str, str]:
-    """The question in bold, and the agent's title where the question does not say what it is about."""
-    return (question.head, "") if question.head else _head_of_call(question.call, about, root)
-
-
-def _head_of_call(call: ToolCall, about: Subject, root: str) -> tuple[str, str]:
-    if about.is_of_notebook:
-        return f"{about.title}?", ""
-    if about.mcp_tool:
-        server, tool = about.mcp_tool
-        is_said = about.is_evident or about.is_titled_by_tool
-        return f"Use the tool {tool} of “{server}”?", "" if is_said else about.title
-    if call.kind == "think" and any(name == "Questions" for name, _ in about.rest):
-        return "The agent has questions:", about.title
-    if len(about.commands) > 1:
-        return f"Run these {len(about.commands)} commands?", ""
-    if _is_about_a_file(call, about):
-        place, change = about.changes[0]
-        return f"{_verb(change)} {_short(place, root)}?", ""
-    if about.changes and call.kind == "edit":
-        return f"Change {len(about.changes)} files?", ""
-    if call.kind == "delete" and about.paths and not about.is_evident:
-        head = f"Delete {_short(about.paths[0], root) if len(about.paths) == 1 else f'{len(about.paths)} files'}?"
-        return head, "" if about.title in head else about.title
-    return _HEADS.get(call.kind, f"Allow this ({call.kind})?"), "" if about.is_evident else about.title
-
-
-def _is_about_a_file(call: ToolCall, about: Subject) -> bool:
-    is_other = about.commands or about.is_of_notebook or about.mcp_tool
-    return call.kind == "edit" and len(about.changes) == 1 and not is_other
+    view = QuestionView(question, root)
+    places = (*view.subject.paths, *filter(None, [view.subject.folder]))
+    return any(place.remark not in ("", SUBFOLDER) for place in places) or any(view.warnings)
 
 
 def _verb(change: Change) -> str:
     return _VERBS.get(change.what, "Change")
 
 
-def _short(place: LocatedPath, root: str) -> str:
-    """As it is called in the project."""
-    return place.path.removeprefix(f"{root.rstrip('/')}/") if root and not place.remark else place.path
+def _fact(name: str, *values: LocatedPath, font: str = "", in_view: bool = True) -> Part:
+    """Short lines beside a name."""
+    style = f' style="{font}"' if font else ""
+    shown = "".join(f"<div><span{style}>{exposed(each.path)}</span>{_remark_html(each)}</div>" for each in values)
+    html = f'<div style="{_NAME}">{exposed(name)}</div><div style="{_VALUE}">{shown}</div>'
+    return Part(name, "\n".join(each.text for each in values), f'<div style="{_FACT}">{html}</div>', in_view)
 
 
-def _boxes(call: ToolCall, about: Subject, root: str) -> Iterator[str]:
-    for name, command in _commands(about):
-        yield (row(muted(name)) if len(about.commands) > 1 else "") + _box(command, "bash")
-    yield from (_box(code, "python") for code in about.code)
-    if about.deleted:
-        yield _box(about.deleted, "") + muted(_kept_by_git(call))
-    is_named = about.is_of_notebook or _is_about_a_file(call, about)
-    for place, change in about.changes:
-        yield ("" if is_named else named_change(change, place.path, root)) + change_html(change, place.path)
+def _text_fact(name: str, text: str, *, in_view: bool = False) -> Part:
+    """A few short lines stand beside the name, anything else in a box below it."""
+    if len(text) <= _MAX_INLINE_CHARS and text.count("\n") < _MAX_INLINE_LINES:
+        return _fact(name, *map(LocatedPath, text.split("\n")), in_view=in_view)
+    return Part(name, text, row(muted(name)) + _box(text), in_view)
 
 
-def _kept_by_git(call: ToolCall) -> str:
-    """Of a file that goes."""
-    is_tracked = call.deletes[1] if call.deletes else None
-    return "" if is_tracked is None else "Git tracks it." if is_tracked else "Not in Git."
-
-
-def _box(text: str, language: str) -> str:
-    """Code or a command. What is long is folded, and the fold says how much it is."""
+def _box(text: str, language: str | None = None) -> str:
+    """Code, a command or another text. What is long is folded, and the fold says how much it is."""
     first, rest = _split(text)
-    more = fold(muted(_amount_of(rest)), pre(exposed_code(rest, language), _BOX)) if rest else ""
-    return pre(exposed_code(first, language), _BOX) + more
+    style = "" if language is None else _BOX
+    shown, more = (exposed(each) if language is None else exposed_code(each, language) for each in (first, rest))
+    return pre(shown, style) + (fold(muted(_amount_of(rest)), pre(more, style)) if rest else "")
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -248,103 +328,5 @@ def _line_count(text: str) -> int:
     return text.strip("\n").count("\n") + 1
 
 
-def _warnings(question: Question, about: Subject) -> Iterator[tuple[str, str]]:
-    """What is out of the ordinary: colour and words."""
-    if warning := hidden_warning(about.texts):
-        yield RED, warning
-    places = (*(place for place, _ in about.changes), *(about.paths if about.is_evident else ()))
-    for place in dict.fromkeys(place for place in places if place.remark):
-        yield AMBER, f"{place.remark.capitalize()}: {place.path}"
-    more = (*remarks_on(about.commands), "" if question.is_routine else question.why)
-    yield from ((AMBER, line) for line in more if line)
-
-
-def _facts(question: Question, about: Subject, root: str) -> Iterator[tuple[bool, str]]:
-    """Whether it is in view, and the HTML, of everything else."""
-    if about.is_evident and about.title not in about.commands and not question.head:
-        yield False, _fact("The agent's title", [LocatedPath(about.title)])
-    if _is_about_a_file(question.call, about):
-        yield False, _fact("File", [about.changes[0][0]], FONT)
-    for name, places in _places(about):
-        yield _are_places_in_view(about, name, places), _fact(name, places, FONT)
-    for name, text in about.rest:
-        yield _is_rest_in_view(about, name), _rest_html(name, text)
-    for name, text in _reasons(question):
-        yield False, _fact(name, _as_lines(text), FONT * name.startswith("Rule"))
-
-
-def _are_places_in_view(about: Subject, name: str, places: Iterable[LocatedPath]) -> bool:
-    return not about.is_evident if name != "Folder" else any(place.remark for place in places)
-
-
-def _is_rest_in_view(about: Subject, name: str) -> bool:
-    return not (about.is_evident and name in _FOLDED_REST)
-
-
-def _commands(about: Subject) -> Iterator[tuple[str, str]]:
-    for number, command in enumerate(about.commands, 1):
-        name = f"Command {number} of {len(about.commands)}" if len(about.commands) > 1 else "Command"
-        count = _line_count(command)
-        yield name if count == 1 else f"{name}, {count} lines", command
-
-
-def _places(about: Subject) -> Iterator[tuple[str, list[LocatedPath]]]:
-    if about.folder:
-        yield "Folder", [about.folder]
-    if about.paths:
-        yield "Path" if len(about.paths) == 1 else "Paths", list(about.paths)
-
-
-def _reasons(question: Question) -> Iterator[tuple[str, str]]:
-    """Why the user is asked, what would allow it, and what the agent makes of an answer that it remembers."""
-    if question.why:
-        yield "Why you are asked", question.why
-    if question.rules:
-        name = "Rule that would allow this" if len(question.rules) == 1 else "Rules that would allow this"
-        yield name, "\n".join(question.rules)
-    options = question.options
-    for option in options:
-        if option.kind in STANDING:
-            yield label(question, option), remembered(question, option)
-    if named := [
-        f"{WHY if is_for_a_reason(option, options) else label(question, option)}: {words}"
-        for option in options
-        if (words := agents_words(question, option))
-    ]:
-        yield AGENTS_WORDS, "\n".join(named)
-
-
-def _fact(name: str, values: Iterable[LocatedPath], font: str = "") -> str:
-    inner = f' style="{font}"' if font else ""
-    shown = "".join(f"<div><span{inner}>{exposed(each.path)}</span>{_remark_html(each)}</div>" for each in values)
-    return f'<div style="{_FACT}"><div style="{_NAME}">{exposed(name)}</div><div style="{_VALUE}">{shown}</div></div>'
-
-
-def _as_lines(text: str) -> Iterable[LocatedPath]:
-    return map(LocatedPath, text.split("\n"))
-
-
-def _rest_html(name: str, text: str) -> str:
-    """A few short lines stand beside the name, anything else in a box below it."""
-    if len(text) <= _MAX_INLINE_CHARS and text.count("\n") < _MAX_INLINE_LINES:
-        return _fact(name, _as_lines(text))
-    first, rest = _split(text)
-    more = fold(muted(_amount_of(rest)), pre(exposed(rest))) if rest else ""
-    return f'<div style="color:{GREY}">{escape(name)}</div>{pre(exposed(first))}{more}'
-
-
 def _remark_html(place: LocatedPath) -> str:
-    return f' <span style="color:{AMBER};font-weight:bold">⚠ {escape(place.remark)}</span>' if place.remark else ""
-
-
-def _parts_text(about: Subject) -> Iterator[tuple[str, str]]:
-    yield from _commands(about)
-    yield from (("Code", code) for code in about.code)
-    if about.deleted:
-        yield "Content", about.deleted
-    for place, change in about.changes:
-        yield f"Change to {place.text}", unified(change, place.path)
-    if warning := hidden_warning(about.texts):
-        yield "Warning", warning
-    yield from ((name, "\n".join(place.text for place in places)) for name, places in _places(about))
-    yield from about.rest
+    return f' <span style="color:{AMBER};font-weight:bold">⚠ {exposed(place.remark)}</span>' if place.remark else ""

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from ..acp.messages import Block, Diff, Location, TerminalContent, TextBlock, ToolContent
 from ..conversation.calls import is_of_sub_agent
 from ..conversation.model import ToolCall
-from ..mcp_config import OWN_SERVER
 from ..permissions import inputs
 from . import raw
 from .attachment import attachment_html, attachment_text
@@ -28,6 +27,7 @@ from .markup import (
     INDENT,
     LINE,
     RED,
+    Shown,
     bundle,
     card,
     code,
@@ -40,9 +40,10 @@ from .markup import (
     named,
     pre,
     row,
+    with_code,
 )
 from .output import SHORT, output_html, output_text
-from .own_tools import RUN_PYTHON, is_own_read, own_tool, sentence
+from .own_tools import is_own_read, own_tool, sentence
 from .plain import unbroken, visible_line, visible_text
 from .subject import change_of, unfenced
 
@@ -50,8 +51,6 @@ LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "f
 """Kinds whose output is for the agent, and how several are counted."""
 FAILED_TAIL = 5
 """Lines of long output in view, of a call that failed or still runs."""
-# What it runs is in no cell; what our other tools change and run is shown in the notebook.
-_RUN_PYTHON = f"mcp__{OWN_SERVER}__{RUN_PYTHON}"
 A_FILE = "a file"
 """In place of a path that is not known."""
 OF_TASK = "  ↳ "
@@ -59,7 +58,6 @@ OF_TASK = "  ↳ "
 # A longer title is folded in HTML.
 _MAX_TITLE_CHARS = 160
 _WORDS = re.compile(r"[^\s`'\":,()]+")
-_CODE = re.compile(r"`([^`\n]+)`")
 _ICONS = {
     "read": "≡",
     "edit": "✎",
@@ -112,67 +110,65 @@ class _CallView:
     """A call and what was found in it; paths inside `cwd` are relative to it."""
 
     def __init__(self, call: ToolCall, cwd: str) -> None:
-        self.call, self.cwd = call, cwd
-        output, commands, tool = output_of(call), inputs.commands(call.raw_input), own_tool(call)
-        title = sentence(call) or unbroken(inputs.title(call))
+        self.call, self.cwd, self.is_ours = call, cwd, inputs.is_of_notebook(call)
+        output, commands, tool = output_of(call), inputs.commands(call.raw_input), inputs.mcp_tool(call)
         self.exit_code = raw.exit_code(call, output)
         self.output = output if self.exit_code is None else raw.without_exit_line(output)
-        self.title = _with_shown_paths(title, cwd) or unbroken(call.name) or unbroken(call.kind) or "tool call"
-        # The only command, if it is one line: it stands in the place of the title, unless that names an MCP server.
-        is_command = len(commands) == 1 and _is_line(commands[0]) and not inputs.mcp_tool(call)
+        self.look = _look(call, self.exit_code)
+        has_failed = self.look.colour == RED and call.status != "rejected"
+        self.is_open = has_failed or (call.status == "in_progress" and bool(self.output))
+        # The only command, if it is one line, stands in the place of the title, unless that names an MCP server.
+        is_command = len(commands) == 1 and _is_line(commands[0]) and not tool
         self.command = commands[0] if is_command else ""
-        # The title says nothing beside it.
-        self.title_is_command = bool(self.command) and (self.command in title or title in (call.name, call.kind, ""))
         self.commands = () if self.command else commands
-        self.changes = tuple(_changes(call, cwd))
         # Of the title, with paths as they are shown.
         self.words = [shown_path(word, cwd) for word in _WORDS.findall(call.best_title)]
-        # The title names the only file or cell that changes: its counts stand beside it.
-        self.is_ours = inputs.is_of_notebook(call)
+        self.changes = tuple(_changes(call, cwd))
         is_named = self.is_ours or any(path in self.words for path, _ in self.changes)
-        # The only file that changes, which the title does not name: it stands in the place of the title.
-        is_only = len(self.changes) == 1 and not (is_named or commands or tool or inputs.mcp_tool(call))
-        self.path = self.changes[0][0] if is_only and self.changes[0][0] != A_FILE else ""
-        self.title = self.path or self.title
-        self.names_change = len(self.changes) == 1 and (is_named or self.path != "")
-        is_shown_elsewhere = tool or (self.is_ours and call.name != _RUN_PYTHON)
-        self.is_quiet = (is_shown_elsewhere or call.kind in LOOKUPS) and call.status == "completed"
-        self.look = _look(call, self.exit_code)
-        self.is_done, has_failed = self.look.colour == GREEN, self.look.colour == RED and call.status != "rejected"
-        # What runs shows its output as it comes.
-        self.is_open = has_failed or (call.status == "in_progress" and bool(self.output))
-        # Nothing if the status says it already.
-        decision = unbroken(call.decision)
-        self.decision = "" if self.look.words == decision else decision
-        # It went on without a question, and nothing of the user's covers it.
-        self.is_accused = call.unasked is not None and not call.unasked.covered
-        self.unasked = f"{'⚠ ' * self.is_accused}{call.unasked.words}" if call.unasked else ""
-        # Red is for what was refused or has failed.
-        self.warning = RED if self.decision else AMBER
+        is_other = is_named or commands or tool or own_tool(call)
+        # The only file that changes, which the title does not name, stands in the place of the title.
+        path, change = self.changes[0] if len(self.changes) == 1 else ("", None)
+        self.path = "" if is_other or path == A_FILE else path
+        self.change = change if is_named or self.path else None
+        """The only change, if what stands above names its file or cell: its counts stand beside it."""
+        title = _with_shown_paths(sentence(call) or unbroken(inputs.title(call)), cwd)
+        self.title = title or unbroken(call.name) or unbroken(call.kind) or "tool call"
 
-    def unnamed_places(self) -> Iterator[Location]:
-        """Places that neither the title nor the changes name; not the notebook in which this is shown."""
-        if inputs.is_of_notebook(self.call) or own_tool(self.call):
-            return
+    @property
+    def decision(self) -> str:
+        """Empty if the status says it already."""
+        decision = unbroken(self.call.decision)
+        return "" if self.look.words == decision else decision
+
+    @property
+    def accusation(self) -> str:
+        """The colour of a call that went on without a question, though nothing of the user's covers it; else empty."""
+        is_accused = self.call.unasked is not None and not self.call.unasked.covered
+        return (RED if self.decision else AMBER) * is_accused  # red is for what was refused or has failed
+
+    def places(self) -> Iterator[Shown]:
+        """Those that neither the title nor the changes name; not the notebook in which this is shown."""
         known = {location.path: location for location in self.call.locations}
         named_paths = {self.cwd, *(diff.path for diff in _diffs(self.call))}
-        for path in inputs.paths(self.call):
-            location = known.get(path, Location(path))
-            is_named = path in named_paths or shown_path(path, self.cwd) in self.words
-            if not (is_named and location.line in (None, 0, 1)):
-                yield location
+        for path in () if self.is_ours or own_tool(self.call) else inputs.paths(self.call):
+            shown, line = shown_path(path, self.cwd), known.get(path, Location(path)).line
+            if not ((path in named_paths or shown in self.words) and line in (None, 0, 1)):
+                place = shown if line is None else f"{shown}:{line}"
+                yield Shown(named(place, f"color:{GREY}", visible_line(path)), visible_line(place))
 
 
 def render_tool_call(call: ToolCall, cwd: str = "") -> Row:
     """The call as it stands; paths inside `cwd` are shown relative to it."""
     view = _CallView(call, cwd)
-    headline, details = _headline(view), lines(_details(view))
-    opened = fold(headline, details, is_open=view.is_open) if details else f"<div>{headline}</div>"
+    headline, details = _headline(view), tuple(_details(view))
+    folded = lines(part.html for part in details)
+    opened = fold(headline.html, folded, is_open=view.is_open) if folded else f"<div>{headline.html}</div>"
     shown = lines((opened, *map(attachment_html, attachments(call))))
-    edge = view.warning if view.is_accused else view.look.edge
+    texts = (*map(attachment_text, attachments(call)), *(part.text for part in details))
+    text = lines((headline.text, *map(_indented, texts)))
     style = INDENT if is_of_sub_agent(call) else ""
-    text = lines(_plain(view))
-    made = Row(bundle(card(shown, edge, style=style), f"{OF_TASK}{_indented(text).lstrip()}" if style else text))
+    text = f"{OF_TASK}{_indented(text).lstrip()}" if style else text
+    made = Row(bundle(card(shown, view.accusation or view.look.edge, style=style), text))
     changed = [ChangedLines(path, change.count("+"), change.count("-")) for path, change in view.changes]
     named_alone = inputs.paths(call) if call.kind == "edit" and not changed else ()
     made.changed = [*changed, *(ChangedLines(shown_path(path, cwd)) for path in named_alone)]
@@ -244,96 +240,64 @@ def _with_shown_paths(title: str, cwd: str) -> str:
     return _WORDS.sub(lambda word: shown_path(word[0], cwd), title)
 
 
-def _place(location: Location, cwd: str) -> str:
-    path = shown_path(location.path, cwd)
-    return f"{path}:{location.line}" if location.line is not None else path
-
-
-def _headline(view: _CallView) -> str:
-    kind, grey = escape("read" if is_own_read(view.call) else view.call.kind), f"color:{GREY}"
+def _headline(view: _CallView) -> Shown:
+    call, look, grey = view.call, view.look, f"color:{GREY}"
+    kind = escape("read" if is_own_read(call) else call.kind)
     icon = f'<span role="img" title="{kind}" aria-label="{kind}">{_ICONS.get(kind, "•")}</span>'
-    places = (
-        named(_place(location, view.cwd), grey, visible_line(location.path)) for location in view.unnamed_places()
-    )
-    change = remarks(view.changes[0][1]) if view.names_change else ""
-    mark = f"{view.look.mark} {view.look.words}" if not view.is_done else "✓" if view.exit_code == 0 else ""
-    status = _with_code(mark, f"color:{view.look.colour}")
-    unasked = _with_code(view.unasked, f"color:{view.warning}" if view.is_accused else grey)
+    is_done, unasked = look.colour == GREEN, call.unasked.words if call.unasked else ""
+    said = f"{look.mark} {look.words}" if not is_done else "✓" if view.exit_code == 0 else ""
+    warning = f"{'⚠ ' * bool(view.accusation)}{unasked}"
     parts = (
-        icon,
-        _title_html(view),
-        *places,
-        change,
-        status,
-        unasked,
-        _with_code(view.decision, grey),
+        _title(view),
+        *view.places(),
+        Shown(remarks(view.change), amount(view.change)) if view.change else Shown(),
+        Shown(with_code(said, f"color:{look.colour}"), "" if is_done else visible_text(look.words)),
+        Shown(with_code(warning, f"color:{view.accusation or GREY}"), visible_line(warning)),
+        Shown(with_code(view.decision, grey), visible_text(view.decision)),
     )
-    return " ".join(filter(None, parts))
+    text = " · ".join(part.text for part in parts if part.text)
+    return Shown(" ".join(filter(None, (icon, *(part.html for part in parts)))), f"{look.mark} {text}")
 
 
-def _title_html(view: _CallView) -> str:
-    title = view.title
+def _title(view: _CallView) -> Shown:
+    call, title, bold = view.call, view.title, "font-weight:bold"
     if view.path:
-        is_there = view.is_done and view.changes[0][1].what != "deleted"
-        return f'<span style="font-weight:bold">{file_link(view.path, view.cwd if is_there else "")}</span>'
+        is_there = view.look.colour == GREEN and view.change and view.change.what != "deleted"
+        link = file_link(view.path, view.cwd if is_there else "")
+        return Shown(f'<span style="{bold}">{link}</span>', visible_text(view.path))
     if view.command:
-        prompt = "" if view.call.kind == "execute" else "$ "  # the row's own mark is one
-        return " ".join(filter(None, (code(f"{prompt}{view.command}"), "" if view.title_is_command else muted(title))))
-    if len(title) > _MAX_TITLE_CHARS:
-        title = f"{title[: _MAX_TITLE_CHARS - 20]}…"
-    if view.names_change and not view.is_ours:
-        return named(title, "font-weight:bold")
-    return _with_code(title, "font-weight:bold")
+        given = unbroken(inputs.title(call))
+        is_said = view.command in given or given in (call.name, call.kind, "")
+        prompt = "" if call.kind == "execute" else "$ "  # the row's own mark is one
+        shown = (code(f"{prompt}{view.command}"), "" if is_said else muted(title))
+        return Shown(" ".join(filter(None, shown)), visible_text(f"$ {view.command}{f' · {title}' * (not is_said)}"))
+    short = f"{title[: _MAX_TITLE_CHARS - 20]}…" if len(title) > _MAX_TITLE_CHARS else title
+    is_name = view.change and not view.is_ours
+    return Shown(named(short, bold) if is_name else with_code(short, bold), visible_text(title))
 
 
-def _with_code(text: str, style: str) -> str:
-    """`text` in our own `style`, with what stands between backticks as code; empty for empty text."""
-    parts = enumerate(_CODE.split(text))
-    return "".join(code(part) if index % 2 else named(part, style) for index, part in parts if part)
-
-
-def _details(view: _CallView) -> Iterator[str]:
-    call = view.call
+def _details(view: _CallView) -> Iterator[Shown]:
+    """As text, a call that is not open shows only what its line does not name."""
+    call, is_open, given = view.call, view.is_open, _input(view.call)
     if view.path:
-        yield row(muted("The agent's title:"), exposed(call.best_title or call.name))
+        yield Shown(row(muted("The agent's title:"), exposed(call.best_title or call.name)))
     elif len(view.title) > _MAX_TITLE_CHARS and call.best_title not in view.commands:
-        yield fold(muted("whole title"), pre(exposed(call.best_title)))
-    yield from (pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}') for command in view.commands)
+        yield Shown(fold(muted("whole title"), pre(exposed(call.best_title))))
+    for command in view.commands:
+        html = pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}')
+        yield Shown(html, f"$ {visible_text(command) if is_open else visible_line(command)}")
     folder = view.cwd if _diffs(call) and not view.is_ours else ""  # other changes may be headed by several paths
-    yield from (diff_html(change, path, view.names_change, folder) for path, change in view.changes)
-    if not view.changes and (text := raw.unified_diff(call.raw_input)):
-        yield pre(diff_lines(text))
-    if shown := _input(call):
-        yield fold(muted("input"), pre(exposed(shown)))
-    yield output_html(view.output, name="source" if view.is_ours else "output", tail=FAILED_TAIL if view.is_open else 0)
-
-
-def _plain(view: _CallView) -> Iterator[str]:
-    """One line, with the commands and files that it does not name; of a call that failed or still runs, everything."""
-    call = view.call
-    places = (visible_line(_place(location, view.cwd)) for location in view.unnamed_places())
-    facts = (
-        f"$ {visible_text(view.command)}" if view.command else "",
-        "" if view.title_is_command else visible_text(view.title),
-        *places,
-        amount(view.changes[0][1]) if view.names_change else "",
-        "" if view.is_done else visible_text(view.look.words),
-        visible_line(view.unasked),
-        visible_text(view.decision),
+    for path, change in view.changes:
+        brief = "" if view.change else f"{visible_line(path)} {amount(change)}"
+        html = diff_html(change, path, view.change is not None, folder)
+        yield Shown(html, diff_text(change, path) if is_open else brief)
+    if not view.changes and (diff := raw.unified_diff(call.raw_input)):
+        yield Shown(pre(diff_lines(diff)), visible_text(diff, gaps=False).strip("\n") if is_open else "")
+    yield Shown(
+        fold(muted("input"), pre(exposed(given))) if given else "", output_text(given, SHORT) if is_open else ""
     )
-    yield f"{view.look.mark} {' · '.join(filter(None, facts))}"
-    yield from (_indented(attachment_text(part)) for part in attachments(call))
-    if not view.is_open:
-        yield from (_indented(f"$ {visible_line(command)}") for command in view.commands)
-        if not view.names_change:
-            yield from (_indented(f"{visible_line(path)} {amount(change)}") for path, change in view.changes)
-        return
-    yield from (_indented(f"$ {visible_text(command)}") for command in view.commands)
-    yield from (_indented(diff_text(change, path)) for path, change in view.changes)
-    if not view.changes:
-        yield _indented(visible_text(raw.unified_diff(call.raw_input), gaps=False).strip("\n"))
-    yield _indented(output_text(_input(call), SHORT))
-    yield _indented(output_text(view.output))
+    html = output_html(view.output, name="source" if view.is_ours else "output", tail=FAILED_TAIL if is_open else 0)
+    yield Shown(html, output_text(view.output) if is_open else "")
 
 
 def attachments(call: ToolCall) -> list[Block]:

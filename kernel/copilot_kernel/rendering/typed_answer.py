@@ -1,43 +1,51 @@
-"""A permission request answered in a line of text, where there are no buttons."""
+"""Answers in a line of text, where there are no buttons."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
+from ..conversation.form import InputError
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
 from .permission_options import label, remark
 from .plain import clean, unbroken
 
+T = TypeVar("T")
+
+MAX_ATTEMPTS = 10
+"""Lines of input that answer nothing, before the question counts as not answered."""
 _BECAUSE = re.compile(r"\s+because\s+(?=\S)", re.IGNORECASE)
-
-
-def option_labels(question: Question) -> list[str]:
-    """What the options are called, with what must be said beside them."""
-    labels = []
-    for name, option in zip(_names(question), question.options, strict=True):
-        words = remark(option)
-        labels.append(f"{name} ({words})" if words else name)
-    return labels
 
 
 def line_prompt(question: Question) -> str:
     """All answers with their numbers on one line, and how to give a reason."""
-    listed = "  ".join(f"{number}) {label}" for number, label in enumerate(option_labels(question), 1))
-    return f"{listed}{reason_hint(question)}: "
-
-
-def reason_hint(question: Question) -> str:
-    """How to reject with a reason; empty if there is no option that rejects once."""
+    numbered = enumerate(zip(_names(question), map(remark, question.options), strict=True), 1)
+    listed = (f"{number}) {name} ({words})" if words else f"{number}) {name}" for number, (name, words) in numbered)
     reject = policy.reject(question.options)
-    if reject is None or question.head:
-        return ""
-    return f" (“{question.options.index(reject) + 1} because …” tells the agent why)"
+    is_asked_why = reject is not None and not question.head
+    hint = f" (“{question.options.index(reject) + 1} because …” tells the agent why)" if is_asked_why else ""
+    return f"{'  '.join(listed)}{hint}: "
 
 
-def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
-    """The answer in `line`: a number or name, for a rejection also `because` and a reason. None if it is neither."""
+async def read_line(ask: Callable[[str], Awaitable[str]], prompt: str, read: Callable[[str], T]) -> T:
+    """Return what `read` makes of the first line that it takes; of another, it raises InputError, which is told.
+
+    Raises EOFError at the end of input, which `ask` raises, and after too many lines.
+    """
+    mistake = ""
+    for _ in range(MAX_ATTEMPTS):
+        line = await ask(mistake + prompt)
+        try:
+            return read(line)
+        except InputError as error:
+            mistake = f"{error} " if str(error) else ""
+    raise EOFError("no valid line was typed")
+
+
+def typed_answer(question: Question, line: str) -> PermissionAnswer:
+    """The answer in `line`: a number or name, for a rejection also `because` and a reason. Raises InputError."""
     names, options = _names(question), question.options
     if (index := find_index(line, names)) is not None:
         return PermissionAnswer(options[index], "you")
@@ -46,7 +54,7 @@ def typed_answer(line: str, question: Question) -> PermissionAnswer | None:
             answer = PermissionAnswer(options[index], "you", feedback=unbroken(clean(line[found.end() :])))
             if answer.rejects:
                 return answer
-    return None
+    raise InputError
 
 
 def _names(question: Question) -> list[str]:

@@ -119,14 +119,18 @@ class CopilotApp(ExtensionApp):
 
     port = Int(8080, help="Port of a server of its own: `jupyter copilot`, `copilot-kernel serve`.").tag(config=True)
     autoStart = Bool(True, help="Whether the routes are on in Jupyter's own server.").tag(config=True)
-    defaultModel = Unicode(help="Model when a request names none; same as COPILOT_MODEL.").tag(config=True)
-    root_paths = Bool(True, help="Whether the routes are also at /v1/…, /api/chat/… and /health.").tag(config=True)
-    cors_origins = StringList(help="Origins whose pages may call the API, such as https://example.org.").tag(
-        config=True
-    )
+    defaultModel = Unicode(help="Model when a request names none; same as `COPILOT_MODEL`.").tag(config=True)
+    root_paths = Bool(
+        True, help="Whether the routes are also at `/v1/…`, `/api/chat/…` and `/health`, not only below `copilot/`."
+    ).tag(config=True)
+    cors_origins = StringList(
+        help="Origins whose pages may call the API: `https://example.org`, without a path or a slash at the end."
+    ).tag(config=True)
     rate_limit = Int(120, min=0, help="Turns and lists (models, sessions) per minute; 0: no limit.").tag(config=True)
     concurrency = Int(64, min=0, help="Concurrent turns; 0: no limit.").tag(config=True)
-    request_log = Bool(False, help="Log a line for each request: route, status, seconds. Never texts.").tag(config=True)
+    request_log = Bool(False, help="Log a line for each request: method, route, status, seconds. Never texts.").tag(
+        config=True
+    )
     pool_size = Int(1, min=1, help="Agent processes; each serves many conversations.").tag(config=True)
     idle_seconds = Float(900, min=0, help="Conversations and agents that were idle for so long are closed.").tag(
         config=True
@@ -139,16 +143,24 @@ class CopilotApp(ExtensionApp):
         min=0,
         help="Seconds that a turn or question keeps the server from being culled; default: the kernel's setting.",
     ).tag(config=True)
-    permission_mode = Enum(PERMISSION_MODES, "default", help=f"Of HTTP requests: {', '.join(PERMISSION_MODES)}.").tag(
-        config=True
-    )
-    allow = StringList(help="Rules for HTTP requests: Read, Bash(git *), …").tag(config=True)
-    chat_key = Unicode(
-        help="Key of the chat in a server of its own, which needs one to serve it: open the page with ?token=KEY."
+    permission_mode = Enum(
+        PERMISSION_MODES,
+        "default",
+        help=f"Mode of HTTP requests ({', '.join(PERMISSION_MODES)}); by default every question is rejected.",
     ).tag(config=True)
-    chat_permission_mode = Enum(PERMISSION_MODES, "default", help="Of the chat, as permission_mode.").tag(config=True)
-    chat_allow = StringList(help="Rules for the chat: Read, Bash(git *), …").tag(config=True)
-    agent_mode = Unicode("plan", help="The agent's mode for HTTP requests, if it has it.").tag(config=True)
+    allow = StringList(help="Rules for HTTP requests: `Read`, `Bash(git *)`, …").tag(config=True)
+    chat_key = Unicode(
+        help="Key of the chat in a server of its own, which needs one to serve it: open the page with `?token=KEY`."
+    ).tag(config=True)
+    chat_permission_mode = Enum(
+        PERMISSION_MODES,
+        "default",
+        help="Mode of new chats, which can only be restricted further; by default every question is asked.",
+    ).tag(config=True)
+    chat_allow = StringList(help="Rules for the chat: `Read`, `Bash(git *)`, …").tag(config=True)
+    agent_mode = Unicode(
+        "plan", help="The agent's mode for HTTP requests, if it has one of that name; empty: its own."
+    ).tag(config=True)
     body_limit = Int(10 * 1024 * 1024, min=1, help="Largest body of a request, in bytes.").tag(config=True)
     header_seconds = Float(
         60,

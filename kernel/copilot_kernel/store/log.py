@@ -31,7 +31,7 @@ class LogEvent:
     id: str = ""
     agent: str = ""
     time: str = ""
-    line: int = -1
+    line: int = 0
     size: int = 0
 
 
@@ -66,13 +66,13 @@ def events(path: Path, stats: ReadStats, wanted: Callable[[str], bool]) -> Gener
             stats.damaged += 1
         elif (found := _TYPE.match(line)) and not wanted(found[1].decode()):
             continue
-        elif (event := parse_event(line, number)) is None:
+        elif (event := _parse(line, number)) is None:
             stats.damaged += 1
         elif wanted(event.type):
             yield event
 
 
-def parse_event(line: bytes, number: int = -1) -> LogEvent | None:
+def _parse(line: bytes, number: int) -> LogEvent | None:
     """The event in a line; None if it is damaged."""
     try:
         raw = load(line)

@@ -13,16 +13,13 @@ from pathlib import Path
 
 from ..acp.lenient import as_dict, as_str
 from ..errors import CopilotError
-from .log import LogEvent, ReadStats, events, parse_event
+from .log import LogEvent, ReadStats, events
 
 FOLDER = "session-state"
 LOG = "events.jsonl"
 NOTES = "workspace.yaml"
-TITLE_BYTES = 256 * 1024
-"""At each end of a log, that are searched for its newest title."""
 _MAX_HEAD_EVENTS = 20
 _MAX_NOTES_BYTES = 64 * 1024
-_RENAMED = "session.title_changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ def summary(path: Path) -> SessionSummary:
     prompt = next((as_str(event.data.get("content")) for event in head if event.type == "user.message"), "")
     cwd = as_str(as_dict(start.get("context")).get("cwd")) or as_str(start.get("cwd"))
     name = _name(path.parent / NOTES) if path.parent.name == start.get("sessionId") else ""
-    return SessionSummary(cwd, name or _last_title(path) or prompt.strip().partition("\n")[0].strip())
+    return SessionSummary(cwd, name or prompt.strip().partition("\n")[0].strip())
 
 
 def _head(path: Path) -> Iterator[LogEvent]:
@@ -106,15 +103,3 @@ def _name(path: Path) -> str:
     if value[:1] in ("|", ">"):
         value = next(lines, "").strip()
     return value.strip("\"'")
-
-
-def _last_title(path: Path) -> str:
-    """The newest in the log, where older versions of Copilot CLI keep it."""
-    found: bytes = b""
-    with suppress(OSError), path.open("rb") as file:
-        found = file.read(TITLE_BYTES)
-        file.seek(max(len(found), path.stat().st_size - TITLE_BYTES))
-        found += file.read(TITLE_BYTES)
-    last = (parse_event(line) for line in reversed(found.splitlines()) if _RENAMED.encode() in line)
-    titles = (as_str(event.data.get("title")).strip() for event in last if event and event.type == _RENAMED)
-    return next(filter(None, titles), "")

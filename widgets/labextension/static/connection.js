@@ -13,16 +13,8 @@ import { visible } from './text.js';
  * @typedef {import('@jupyterlab/services').Kernel.IComm} Comm
  * @typedef {import('@jupyterlab/services').Kernel.IKernelConnection} Kernel
  * @typedef {import('@jupyterlab/services').KernelMessage.ICommOpenMsg} CommOpen
- * @typedef {{option: number, label: string, hint: string, is_suggested: boolean, is_guarded: boolean, is_remembered: boolean}} Choice
- * @typedef {{keep: string, label: string}} Place
- * @typedef {{option: number, label: string, hint: string, field: string, value: string, note: string, submit: string,
- *   submit_hint: string, if_empty: string, places: Place[], choices: Choice[]}} TextAnswer
- * @typedef {{choices: Choice[], reason: TextAnswer | null, rule: TextAnswer | null, last: Choice[]}} Answers
- *   The buttons; `rendering/answers.py` says what each member means.
- * @typedef {{option: number, reason?: string, rule?: string, keep?: string}} Answer The index of the option that was
- *   chosen, and what was entered.
  * @typedef {{key: string, cell: string, title: string}} Waiting A question whose buttons are in a cell.
- * @typedef {{key: string, title: string, html: string, answers: Answers}} Ask A question that the page itself shows;
+ * @typedef {{key: string, title: string, html: string, answers: import('./answers.js').Answers}} Ask A question that the page itself shows;
  *   `title` says on one line what `html` does.
  * @typedef {{seconds?: number, cells?: string[], cell?: string}} EndedTurn
  */
@@ -99,11 +91,11 @@ export class Connection {
     }
   }
 
-  /** Answer a question of `asks`; it stays while a rule may be refused. @param {string} key @param {Answer} answer */
-  answer(key, answer) {
+  /** Answer a question of `asks`; it stays while a rule may be refused. @param {string} key @param {import('./answers.js').Reply} reply */
+  answer(key, reply) {
     if (!this.asks.has(key)) return;
-    if (!this.#comm.isDisposed) this.#comm.send({ answer: key, ...answer });
-    if (!answer.rule) this.#onAnswered(key);
+    if (!this.#comm.isDisposed) this.#comm.send({ answer: key, ...reply });
+    if (!reply.rule) this.#onAnswered(key);
   }
 
   /** The page goes, or no longer shows the notebook: another one may write on. */

@@ -1,7 +1,7 @@
 // @ts-check
 // What JupyterLab and Notebook 7 activate: the parts and who hears of what.
 
-import { answerByKeys } from './answerkeys.js';
+import { answerByKeys } from './answers.js';
 import { AskCards } from './asks.js';
 import { Attachments } from './attachments.js';
 import { equipCards } from './cards.js';

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from copilot_widgets.answers import Reply
 
 from ...acp.elicitation import Elicitation, ElicitationAnswer
 from ...acp.messages import PermissionOption
 from ...conversation.model import Conversation, Entry
 from ...errors import UsageError, trace
 from ...frontend.lexers import begin, load
+from ...frontend.permission_question import PermissionQuestion
 from ...permissions import policy
 from ...permissions.question import PermissionAnswer, Question
-from ...rendering.answers import answers_to
 from ...rendering.markdown import to_html
 from ...rendering.markup import escape
 from ...rendering.permission_options import STANDING, label, remark, remembered
-from ...rendering.plain import visible_line, visible_text
-from ...rendering.question import allowed_by, headline, languages_in, question_html
+from ...rendering.plain import visible_line
+from ...rendering.question import allowed_by, languages_in
 from .encoder import CallIds, EntryEncoder, Line, SaveFile, arguments, last_messages, tool
 from .html import HtmlBatcher
 from .outbox import newest
@@ -48,14 +48,6 @@ class Subscriber(Protocol):
         """Send it when there is time; never waits."""
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenQuestion:
-    question: Question
-    request: ApprovalRequest
-    review: policy.RuleReview
-    answer: asyncio.Future[PermissionAnswer]
-
-
 class PendingApprovals:
     """The open questions of one conversation: any subscriber may answer, once, within `limit` seconds.
 
@@ -64,35 +56,33 @@ class PendingApprovals:
 
     def __init__(self, call_ids: CallIds, publish: Callable[[Message], None], root: str, limit: float) -> None:
         self._call_ids, self._publish, self._root, self._limit = call_ids, publish, root, limit
-        self._open: dict[str, _OpenQuestion] = {}
+        self._open: dict[str, tuple[ApprovalRequest, PermissionQuestion]] = {}
 
     @property
     def requests(self) -> tuple[ApprovalRequest, ...]:
         """The open questions, oldest first."""
-        return tuple(each.request for each in self._open.values())
+        return tuple(request for request, _ in self._open.values())
 
     def __contains__(self, call_id: str) -> bool:
         return call_id in self._open
 
-    async def ask(self, question: Question) -> PermissionAnswer:
+    async def ask(self, asked: Question) -> PermissionAnswer:
         """The one answer; cancelled when the question is withdrawn."""
-        request = self._request(question)
-        if len(request.html) > MAX_QUESTION_CHARS:
-            return PermissionAnswer(policy.reject(question.options), "none", "it is too large to be shown here")
-        review = policy.RuleReview(question, self._root, os.path.expanduser("~"))
-        open_question = _OpenQuestion(question, request, review, asyncio.get_running_loop().create_future())
-        answer = PermissionAnswer(None, "cancel", "withdrawn")
-        self._open[request.call_id] = open_question
+        question = PermissionQuestion(asked, self._root, places=())
+        if len(question.html) > MAX_QUESTION_CHARS:
+            return PermissionAnswer(policy.reject(asked.options), "none", "it is too large to be shown here")
+        request, answer = self._request(question), question.unanswered("withdrawn")
+        self._open[request.call_id] = request, question
         self._publish(request)
         try:
             async with asyncio.timeout(self._limit):
-                answer = await open_question.answer
+                answer = await asyncio.wrap_future(question.answer)
         except TimeoutError:
             reason = f"no answer within {self._limit:g} s"
-            answer = PermissionAnswer(policy.reject(question.options), "none", reason)
+            answer = PermissionAnswer(policy.reject(asked.options), "none", reason)
         finally:
             del self._open[request.call_id]
-            words = visible_line(answer.words(question.options))
+            words = visible_line(answer.words(asked.options))
             fields = {"call_id": request.call_id, "approved": answer.allows, "reason": words}
             self._publish(Event("approval_resolved", fields))
         return answer
@@ -102,34 +92,34 @@ class PendingApprovals:
 
         Raises UsageError for a question that is not open, or has no such option.
         """
-        found = self._open.get(action.call_id)
+        _, found = self._open.get(action.call_id, (None, None))
         if found is None or found.answer.done():
             raise UsageError(f"No open question {action.call_id:.100}.", "It may have been answered already.")
-        option, rule = _chosen(action, found.question.options), action.rule.strip()
-        answer = PermissionAnswer(option, "you", rule=rule, feedback=action.reason.strip())
-        if answer.feedback and not answer.rejects:
+        options, reason, rule = found.question.options, action.reason.strip(), action.rule.strip()
+        option = _chosen(action, options)
+        if reason and (option is None or option.kind not in ("reject_once", "reject_always")):
             raise UsageError("A reason is only for a rejection.", "Answer without it, or reject the call.")
         if rule and (option is None or option.kind != "allow_once"):
             raise UsageError("A rule is only for allowing this once.", "Answer without it, or with yes.")
-        if rule and (complaint := found.review.complaint(rule)):
-            self._publish(Event("rule_refused", {"call_id": action.call_id, "content": visible_text(complaint)}))
-        else:
-            found.answer.set_result(answer)
+        if option is None:
+            found.settle(PermissionAnswer(None, "you"))
+        elif complaint := found.reply(Reply(options.index(option), reason, rule)):
+            self._publish(Event("rule_refused", {"call_id": action.call_id, "content": complaint}))
 
-    def _request(self, question: Question) -> ApprovalRequest:
-        call, answers = question.call, answers_to(question, self._root, places=())
+    def _request(self, question: PermissionQuestion) -> ApprovalRequest:
+        asked, rule = question.question, question.answers.rule
         return ApprovalRequest(
-            call_id=self._call_ids.of_question(call, question.key),
-            tool=tool(call),
-            arguments=arguments(call),
-            title=visible_line(call.best_title),
-            options=tuple(_option(question, option) for option in question.options),
-            entry=call.id,
-            html=question_html(question, self._root),
-            about=allowed_by(question, self._root),
-            suggestion=answers.rule.value if answers.rule else "",
-            headline=headline(question, self._root),
-            answers=answers,
+            call_id=self._call_ids.of_question(asked.call, asked.key),
+            tool=tool(asked.call),
+            arguments=arguments(asked.call),
+            title=visible_line(asked.call.best_title),
+            options=tuple(_option(asked, option) for option in asked.options),
+            entry=asked.call.id,
+            html=question.html,
+            about=allowed_by(asked, self._root),
+            suggestion=rule.value if rule else "",
+            headline=question.title,
+            answers=question.answers,
         )
 
 

@@ -35,7 +35,7 @@ STATIC = Path(__file__).parent / "static"
 FILES = {
     "chat.css": "text/css; charset=utf-8",
     **dict.fromkeys(
-        ("chat.js", "code.js", "elements.js", "guard.js", "log.js", "question.js", "wire.js"),
+        ("answers.js", "chat.js", "code.js", "elements.js", "log.js", "wire.js"),
         "text/javascript; charset=utf-8",
     ),
     "icon.svg": "image/svg+xml",

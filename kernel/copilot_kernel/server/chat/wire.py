@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
+from copilot_widgets.answers import Answers
 from msgspec import to_builtins
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from ...errors import UsageError
 from ...frontend.cell import clean
-from ...rendering.answers import Answers
 from ..errors import describe, json_object
 
 ACTIONS = ("new_session", "resume_session", "send", "approve_tool", "stop")

@@ -1,5 +1,6 @@
 // The chat page: what the server tells becomes the log, what the reader does becomes actions.
 
+import { answerByKeys } from './answers.js';
 import { element } from './elements.js';
 import { Log } from './log.js';
 import { Wire } from './wire.js';
@@ -94,7 +95,8 @@ const EVENTS = {
 
 function nothing() {}
 
-function answer({ call_id: id }, { option, reason = '', rule = '' }) {
+function answer({ call_id: id, options }, { option: chosen, reason = '', rule = '' }) {
+  const option = options[chosen];
   const response = option.kind === 'allow_once' ? 'yes' : 'no';
   act({ action: 'approve_tool', call_id: id, response, option_id: option.id, ...(reason && { reason }), ...(rule && { rule }) });
   if (!rule) onward();
@@ -282,6 +284,7 @@ async function starters() {
 
 if (location.search) history.replaceState(null, '', location.pathname); // the token is in a cookie now
 document.documentElement.dataset.ready = '';
+answerByKeys();
 starters();
 wire.connect();
 field.focus();

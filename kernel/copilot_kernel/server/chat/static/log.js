@@ -1,9 +1,8 @@
 // The conversation on the page: pieces of safe HTML from the server, each in its place, and what is asked.
 
+import { Guard, complain, drawAnswers, numberCards } from './answers.js';
 import { equip } from './code.js';
 import { element, write } from './elements.js';
-import { Guard } from './guard.js';
-import { complain, drawQuestion, numberQuestions } from './question.js';
 
 const PICTURES = /^image\/(png|jpeg|gif|webp|svg\+xml)$/;
 const NAMES = { prompt: 'You', message: 'Agent', tool: 'Tool', plan: 'Plan', thought: 'Thought', question: 'Question', footer: 'Summary' };
@@ -58,9 +57,13 @@ export class Log {
       }
       answer(chosen);
     };
-    drawQuestion(slot, message, settle, () => this.guard.holdAll());
+    const body = element('div', 'body');
+    write(body, message.html);
+    slot.setAttribute('aria-label', `Question: ${message.about}`);
+    slot.tabIndex = -1;
+    slot.replaceChildren(body, ...drawAnswers(message.answers, settle, () => this.guard.holdAll()));
     this.guard.add(slot);
-    numberQuestions(this.#questions);
+    numberCards(this.#questions);
   }
 
   // A rule that was offered as the answer is not taken: the question stays.
@@ -75,9 +78,7 @@ export class Log {
     this.#slots.delete(key);
     if (!slot) return;
     this.guard.remove(slot);
-    slot.remove();
-    this.guard.holdAll(); // those that remain move, under a pointer that has just clicked
-    numberQuestions(this.#questions);
+    numberCards(this.#questions);
   }
 
   get questions() { return this.#questions.length; }

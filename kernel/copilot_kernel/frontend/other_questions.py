@@ -1,0 +1,134 @@
+"""Questions besides permission: an agent's form or link (spec: elicitation), or our own, with two answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from copilot_widgets.answers import Answers, Choice, Reply
+
+from ..acp.elicitation import Elicitation, ElicitationAnswer, FormField
+from ..conversation.form import Entered, fill
+from ..conversation.model import Notice
+from ..rendering.elicitation import answer_line, choice_text, elicitation_text, hint, interview, render_elicitation
+from ..rendering.markup import Bundle
+from ..rendering.plain import one_line, visible_text
+from ..rendering.question import render_confirmation
+from ..rendering.typed_answer import find_index
+from .open_question import NOBODY, AskLine, OpenQuestion
+
+if TYPE_CHECKING:
+    from copilot_widgets.base import Interactive
+    from copilot_widgets.form import FormInput
+
+_NO_ENTRY = -1
+_CONSENT = Answers((Choice(0, "Agree", "you visit the address yourself", is_suggested=True), Choice(1, "Decline")))
+_KEYS = {"choices": "hold Ctrl or ⌘ to choose several"}
+_KINDS = {"boolean": "tick", "choice": "one", "choices": "many"}
+
+
+class ActionQuestion(OpenQuestion[ElicitationAnswer]):
+    """A question that is accepted or declined; `answers` are the buttons for it, in this order."""
+
+    def __init__(self, entry_id: int, title: str, answers: Answers) -> None:
+        super().__init__(entry_id, f"form {-entry_id}", title)
+        self._answers = answers
+
+    def make_widgets(self, on_move: Callable[[], object]) -> Interactive:
+        from copilot_widgets.permission import AnswerCard
+
+        return AnswerCard(self._answers, self._reply, on_move)
+
+    def _reply(self, reply: Reply) -> str:
+        self.settle(ElicitationAnswer("accept" if reply.option == 0 else "decline"))
+        return ""
+
+    def unattended(self) -> ElicitationAnswer:
+        return ElicitationAnswer("decline", reason=NOBODY)
+
+    def unanswered(self, reason: str) -> ElicitationAnswer:
+        return ElicitationAnswer("cancel", reason=reason)
+
+
+class Confirmation(ActionQuestion):
+    """A question of our own; the first of its two answers, which have these `names`, is to accept."""
+
+    def __init__(self, title: str, names: tuple[str, str]) -> None:
+        super().__init__(_NO_ENTRY, title, Answers((Choice(0, names[0]), Choice(1, names[1], is_suggested=True))))
+        self._names = names
+
+    @property
+    def static(self) -> Bundle:
+        return render_confirmation(self.title)
+
+    async def read_lines(self, ask: AskLine) -> ElicitationAnswer:
+        """What is neither answer is a no."""
+        line = await ask(f"1) {self._names[0]}  2) {self._names[1]}: ")
+        return ElicitationAnswer("accept" if find_index(line, self._names) == 0 else "decline")
+
+    def closing_line(self, answer: ElicitationAnswer) -> Notice:
+        why = f" ({answer.reason})" if answer.reason else ""
+        return Notice(self.entry_id, 0, "info", f"{self.title} → {self._names[answer.action != 'accept']}{why}")
+
+
+class ElicitationQuestion(ActionQuestion):
+    """A form, or consent to visit an address; `entry_id` is another negative number for each."""
+
+    def __init__(self, entry_id: int, request: Elicitation) -> None:
+        super().__init__(entry_id, visible_text(one_line(request.message)), _CONSENT)
+        self._request = request
+
+    @property
+    def static(self) -> Bundle:
+        return render_elicitation(self._request)
+
+    @property
+    def printed(self) -> Bundle:
+        return {"text/plain": elicitation_text(self._request)}
+
+    def make_widgets(self, on_move: Callable[[], object]) -> Interactive:
+        from copilot_widgets.form import FormWidget
+
+        if self._request.mode != "form":
+            return super().make_widgets(on_move)
+        inputs = [_input(field) for field in self._request.fields]
+        return FormWidget(inputs, self._submit, lambda: self.settle(ElicitationAnswer("decline")))
+
+    def _submit(self, entered: Sequence[Entered]) -> list[str]:
+        """Return what is wrong with each field; the question stays open if anything is."""
+        names = [field.name for field in self._request.fields]
+        values, mistakes = fill(self._request.fields, dict(zip(names, entered, strict=True)))
+        if not mistakes:
+            self.settle(ElicitationAnswer("accept", values))
+        return [mistakes.get(name, "") for name in names]
+
+    async def read_lines(self, ask: AskLine) -> ElicitationAnswer:
+        return await interview(self._request, ask)
+
+    def closing_line(self, answer: ElicitationAnswer) -> Notice:
+        return Notice(self.entry_id, 0, "info", answer_line(self._request, answer), self._request.message)
+
+
+def _input(field: FormField) -> FormInput:
+    from copilot_widgets.form import FormInput
+
+    return FormInput(
+        kind=_KINDS.get(field.kind, "text"),  # type: ignore[arg-type]
+        label=visible_text(one_line(field.label)),
+        hint=visible_text(" · ".join(filter(None, (hint(field), _KEYS.get(field.kind))))),
+        choices=[visible_text(choice_text(each)) for each in field.choices],
+        value=_first_value(field),
+        empty="(choose)" if field.required else "(none)",
+    )
+
+
+def _first_value(field: FormField) -> Entered:
+    """The agent's default as what would be entered for it."""
+    if isinstance(field.default, bool):
+        return field.default
+    if field.default is None:
+        return ""
+    if field.kind not in ("choice", "choices"):
+        return str(field.default)
+    chosen = field.default if isinstance(field.default, tuple) else (field.default,)
+    return tuple(place for place, choice in enumerate(field.choices) if choice.value in chosen)

@@ -1,0 +1,102 @@
+"""A permission request as a question: in cells, in the page that asks while code blocks the kernel, and in chats."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from copilot_widgets.answers import Answers, Place, Reply
+from msgspec import to_builtins
+
+from ..conversation.model import Notice
+from ..permissions import policy
+from ..permissions.question import PermissionAnswer, Question
+from ..rendering.answers import PLACES, answers_to
+from ..rendering.markup import Bundle
+from ..rendering.permission_options import settings_for
+from ..rendering.plain import visible_line, visible_text
+from ..rendering.question import headline, languages_in, question_html, question_text, render_question
+from ..rendering.typed_answer import line_prompt, read_line, typed_answer
+from .open_question import NOBODY, AskLine, OpenQuestion
+
+if TYPE_CHECKING:
+    from copilot_widgets.permission import AnswerCard
+
+NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where you can answer"
+
+
+class PermissionQuestion(OpenQuestion[PermissionAnswer]):
+    """`root` is the project's folder. `places`: see `answers_to`."""
+
+    always_leaves_line = False
+
+    def __init__(self, question: Question, root: str = "", places: tuple[Place, ...] = PLACES) -> None:
+        super().__init__(question.call.id, str(question.key), headline(question, root))
+        self.question, self._root, self._places = question, root, places
+        self.languages = languages_in(question)
+        self._review = policy.RuleReview(question, root, os.path.expanduser("~"))
+
+    @cached_property
+    def answers(self) -> Answers:
+        """Its buttons and fields."""
+        return answers_to(self.question, self._root, self._places)
+
+    @cached_property
+    def html(self) -> str:
+        """All of it, without its buttons."""
+        return question_html(self.question, self._root)
+
+    @property
+    def for_page(self) -> dict[str, Any]:
+        """Data with which the page asks it."""
+        return {"title": self.title, "html": self.html, "answers": to_builtins(self.answers)}
+
+    @property
+    def static(self) -> Bundle:
+        return render_question(self.question, self._root)
+
+    @property
+    def printed(self) -> Bundle:
+        return {"text/plain": question_text(self.question, self._root), "text/html": self.html}
+
+    def make_widgets(self, on_move: Callable[[], object]) -> AnswerCard:
+        from copilot_widgets.permission import AnswerCard
+
+        return AnswerCard(self.answers, self.reply, on_move)
+
+    def reply(self, reply: Reply) -> str:
+        """Answer it, with a reason for a rejection, or else a rule.
+
+        Return what is wrong with the rule, if anything is; then the question stays open.
+        """
+        answer = PermissionAnswer(self.question.options[reply.option], "you")
+        if answer.rejects:
+            answer = replace(answer, feedback=reply.reason)
+        elif reply.rule:
+            if complaint := self._review.complaint(reply.rule):
+                return visible_text(complaint)
+            answer = replace(answer, rule=reply.rule, keep=reply.keep)
+        self.settle(answer)
+        return ""
+
+    async def read_lines(self, ask: AskLine) -> PermissionAnswer:
+        return await read_line(ask, line_prompt(self.question), partial(typed_answer, self.question))
+
+    def unattended(self) -> PermissionAnswer:
+        """Reject it, with the narrowest settings that would allow it.
+
+        Never the mode that allows everything: what is allowed here is done unseen.
+        """
+        ways = " or ".join(settings_for(self.question.rules))
+        how = f"; to allow it, set {ways}" if ways else NO_RULE
+        return PermissionAnswer(policy.reject(self.question.options), "none", f"{NOBODY}{how}")
+
+    def unanswered(self, reason: str) -> PermissionAnswer:
+        return PermissionAnswer(None, "cancel", reason)
+
+    def closing_line(self, answer: PermissionAnswer) -> Notice:
+        call, words = self.question.call, answer.words(self.question.options)
+        return Notice(-self.question.key, call.turn, "info", words, visible_line(call.best_title))

@@ -1,0 +1,204 @@
+"""The questions of a cell: the one function that asks them, and who may answer.
+
+A click, a line of input, or the card of the page answers; or nobody, when no client shows the question any more.
+
+JupyterLab drops the outputs of a running cell when its page is reloaded and the notebook was not saved: the kernel
+then waits for an answer to a question that is not shown. Kernels do not learn when a client goes, but when one
+connects. Then this adds a widget to the question: every client that draws it reports a view (`_view_count`). If none
+does within `GRACE_SECONDS`, the question is cancelled, unless the notebook was saved with it: JupyterLab does not draw
+the end of a long notebook before the user scrolls there.
+
+VS Code handles no message while it asks for a line of input. So it is asked only where no button has appeared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+
+from ..conversation.model import Notice
+from ..rendering.question import NO_BUTTONS
+from . import vs_code
+from .cell import Cell
+from .lexers import load
+from .open_question import Card, OpenQuestion
+from .page_turn import PageTurn
+from .slots import MAX_QUESTIONS
+
+if TYPE_CHECKING:
+    from .batch import Batch
+    from .console import Console
+    from .output_area import OutputArea
+
+T = TypeVar("T")
+
+GRACE_SECONDS = 150.0
+"""Longer than JupyterLab waits before it saves a notebook by itself (120 s), and than a slow page takes to load."""
+ACTIVITY_SECONDS = 60.0
+"""Between two signs of activity. Cullers look for minutes without a message from the kernel."""
+
+UNSEEN = "no open page showed this question"
+WITHDRAWN = "withdrawn"
+NOT_ANSWERED = "no answer was given"
+
+_log = logging.getLogger(__name__)
+
+
+class Questions:
+    """The open questions of one cell, which are shown in `output`.
+
+    `activity_timeout`: for so many seconds a question counts as activity of the kernel. `page` gets reports of open
+    questions, and asks where code blocks the kernel. `guard_seconds`: see `Card`.
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        output: Batch | Console | OutputArea,
+        page: PageTurn,
+        *,
+        activity_timeout: float = 0.0,
+        guard_seconds: float | None = None,
+    ) -> None:
+        self._cell, self._output, self._page = cell, output, page
+        self._loop = asyncio.get_running_loop()
+        self._activity_timeout, self._guard_seconds = activity_timeout, guard_seconds
+        self._seats = anyio.Semaphore(MAX_QUESTIONS)
+        self._drawing = asyncio.Lock()
+        self._cards: list[Card] = []
+        self.unseen: list[str] = []
+        """What was asked in questions that were cancelled because no client showed them."""
+
+    async def ask(self, question: OpenQuestion[T]) -> T:
+        """Ask `question`; return its one answer. Cancelling this withdraws it."""
+        close: Callable[[Notice], None] | None = self._output.put if question.always_leaves_line else None
+        answer = question.unanswered(WITHDRAWN)
+        async with self._seats:
+            try:
+                if not self._cell.live:
+                    answer = question.unattended()
+                    return answer
+                async with self._drawing:  # those that come together keep their order
+                    await load({*question.languages})
+                    await self._cell.widgets_known()
+                close = self._show(question)
+                answer = await self._answer(question)
+                return answer
+            finally:
+                self._remove(question.card)
+                if close is not None:
+                    close(question.closing_line(answer))
+
+    def _show(self, question: OpenQuestion[T]) -> Callable[[Notice], None]:
+        """Show it, with buttons where there can be some; return what closes it."""
+        cell = self._cell
+        question.bundle = question.printed if cell.cell_id is None else question.static
+        if cell.widgets and not (vs_code.is_cell(cell.cell_id) and cell.clients.undrawn):
+            self._add_buttons(question)
+        close = self._output.open_question(question)
+        if question.card is not None:
+            self._cards.append(question.card)
+            question.card.guard()
+            self._number_all()
+        return close
+
+    def _add_buttons(self, question: OpenQuestion[T]) -> None:
+        """Make its buttons, if ipywidgets works. In VS Code they stand in one box with what is asked."""
+        try:
+            with self._cell.owning():
+                widget = question.make_widgets(lambda: self._loop.call_soon_threadsafe(self._guard_all))
+                if vs_code.is_cell(self._cell.cell_id):
+                    widget.say(str(question.bundle["text/html"]))
+                    question.bundle = {**question.bundle, **widget.bundle()}
+                else:
+                    question.buttons = {**widget.bundle(), "text/plain": NO_BUTTONS}
+        except Exception:
+            _log.exception("widgets failed; the question is asked as text")
+        else:
+            question.card = Card(self._cell, widget, self._guard_seconds)
+
+    async def _answer(self, question: OpenQuestion[T]) -> T:
+        """Return the first answer; the other ways to answer end with it."""
+        async with anyio.create_task_group() as ways:
+            ways.start_soon(self._keep_active)
+            for way in (self._ask_line, self._watch_views, self._page.follow):
+                ways.start_soon(way, question)
+            answer = await asyncio.wrap_future(question.answer)
+            ways.cancel_scope.cancel()
+        return answer
+
+    async def _keep_active(self) -> None:
+        """For a while, keep the kernel active in Jupyter's eyes, so that no culler ends it meanwhile."""
+        end = self._loop.time() + self._activity_timeout
+        while self._loop.time() + ACTIVITY_SECONDS < end:
+            await asyncio.sleep(ACTIVITY_SECONDS)
+            self._cell.busy()
+
+    async def _ask_line(self, question: OpenQuestion[Any]) -> None:
+        """Ask for lines of input, unless the buttons work. At the end of input, the buttons can still answer."""
+        cell, card, is_vs_code = self._cell, question.card, vs_code.is_cell(self._cell.cell_id)
+        if is_vs_code:
+            await question.shown.wait()
+            if card is not None and await card.is_drawn(vs_code.DRAW_SECONDS):
+                return
+            cell.clients.undrawn |= card is not None
+        elif card is not None and cell.widgets_seen:
+            return
+        try:
+            answer = await question.read_lines(
+                lambda prompt: cell.input(vs_code.boxed(cell.cell_id, question.title) + prompt)
+            )
+        except EOFError:
+            if is_vs_code or card is None:
+                question.settle(question.unanswered(NOT_ANSWERED))
+        else:
+            question.settle(answer)
+
+    async def _watch_views(self, question: OpenQuestion[Any]) -> None:
+        """Cancel it when a client has connected since the cell began and none shows it any more.
+
+        A client that connects during the grace time gets one of its own.
+        """
+        cell, card, known = self._cell, question.card, self._cell.others_before
+        while card is not None:
+            known = await cell.clients.another(cell.session, known)
+            if await card.is_drawn(GRACE_SECONDS) or await asyncio.to_thread(_is_saved, card):
+                continue
+            if cell.clients.others(cell.session) == known:
+                self.unseen.append(question.short_title)
+                question.settle(question.unanswered(UNSEEN))
+                return
+
+    def _remove(self, card: Card | None) -> None:
+        """Guard the others: they move up, under a pointer that has just clicked."""
+        if card in self._cards:
+            self._cards.remove(card)
+            self._guard_all()
+            self._number_all()
+
+    def _guard_all(self) -> None:
+        for card in self._cards:
+            card.guard()
+
+    def _number_all(self) -> None:
+        with self._cell.owning():
+            for number, card in enumerate(self._cards, 1):
+                card.widget.number(number, len(self._cards))
+
+
+def _is_saved(card: Card) -> bool:
+    """Return whether the notebook on disk shows it. Unknown where the notebook is on another machine."""
+    from copilot_widgets.base import WIDGET_VIEW
+
+    from .. import config
+
+    model_id = str(card.widget.bundle()[WIDGET_VIEW]["model_id"])
+    try:
+        return model_id.encode() in Path(config.notebook()).read_bytes()
+    except OSError:
+        return False

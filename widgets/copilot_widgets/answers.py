@@ -1,0 +1,78 @@
+"""The buttons and fields that answer a question, as plain data: describing them does not load ipywidgets.
+
+Pages get the same as JSON (`answers.js`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Keep = Literal["session", "settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A button that answers with `option`, an index of the question's options.
+
+    `label` stands on it, `hint` completes its name for screen readers: what it answers. At most one `is_suggested`, and
+    is highlighted. Clicks on one that `is_guarded` count only after a moment. What `is_remembered` by the agent stands
+    back.
+    """
+
+    option: int
+    label: str
+    hint: str = ""
+    is_suggested: bool = False
+    is_guarded: bool = False
+    is_remembered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a rule is kept."""
+
+    keep: Keep
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextAnswer:
+    """A button, `label`, that opens a field; what is entered goes with the answer `option` when it is sent.
+
+    `field` names the field, `value` is in it at first, `note` stands beneath it, and `if_empty` where nothing was
+    entered. The user selects one of `places`, at first the first one. `choices` are offered below, each with its hint
+    beside it. The hints are those of `Choice`.
+    """
+
+    option: int
+    label: str
+    hint: str
+    field: str
+    value: str
+    note: str
+    submit: str
+    submit_hint: str
+    if_empty: str
+    places: tuple[Place, ...] = ()
+    choices: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """In the order of the row: `choices`, the openers of `reason` and `rule`, and `last`."""
+
+    choices: tuple[Choice, ...]
+    reason: TextAnswer | None = None
+    rule: TextAnswer | None = None
+    last: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the user has chosen: an option, and what was entered with it."""
+
+    option: int
+    reason: str = ""
+    rule: str = ""
+    keep: Keep = "session"
