@@ -60,7 +60,7 @@ def kept(notebook: Notebook, index: int = 0) -> tuple[int, list[tuple[str, Any]]
     texts = [DURATION.sub("", output["data"]["text/plain"]) for output in outputs]
     records = [output["metadata"].get("copilot_kernel", {}) for output in outputs]
     for record in records:
-        record.pop("session", None)
+        record.pop("session_id", None)
     return count, [(text, record) for text, record in zip(texts, records, strict=True) if text]
 
 
