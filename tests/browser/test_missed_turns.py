@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import re
 import urllib.request
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,26 @@ def undisturbed(
     gate(lab).unlink()
     (lab.root / "made.txt").unlink()
     return found
+
+
+@pytest.mark.long
+def test_whenever_it_is_loaded_again_the_page_shows_what_became_of_the_turn(context: BrowserContext, lab: Lab) -> None:
+    dice, later = random.Random(41), gate(lab, "later")
+    prompt = turn(lab, f"wait {later}", "slow 20 0.05")
+    later.touch()
+    expected = undisturbed(context, lab, prompt)
+    for number in range(20):
+        for path in (gate(lab), later, lab.root / "made.txt"):
+            path.unlink(missing_ok=True)
+        notebook = Notebook.new(context, lab, f"random-{number}.ipynb", prompt)
+        notebook.run(0, wait=False)
+        acts = [gate(lab).touch, notebook.button(0, ALLOW).click, later.touch]
+        acts.insert(dice.randrange(4), partial(reload, notebook, saved=dice.random() < 0.5))
+        for act in acts:
+            notebook.page.wait_for_timeout(dice.uniform(0, 300))
+            act()
+        assert kept(notebook) == expected, f"round {number}"
+        notebook.page.close()
 
 
 @BOTH

@@ -132,7 +132,7 @@ async def test_the_next_page_gets_the_turn_of_one_that_is_gone_and_all_that_it_s
     kernel.answering.clear()
     assert await kernel.connect("second") == {"event": "missed", "turns": [told(cell)], "known": ["c1"]}
     taking = kernel.says("second", take=cell.request_id)
-    await settled(lambda: cell.has_moved)
+    await settled(lambda: kernel.shown(taking) == ["shown"])
     cell.update({"text/plain": "more"}, display_id="first")
     cell.error("Failed", "so", [])
     assert kernel.shown(taking) == ["shown", "more", "Failed"]
@@ -147,6 +147,17 @@ async def test_while_the_page_that_asked_answers_another_gets_nothing_until_it_l
     await settled(lambda: len(kernel.events("second")) > before)
     assert kernel.events("second")[-1] == {"event": "missed", "turns": [told(cell)], "known": ["c1"]}
     assert kernel.events("third") == [{"event": "missed", "turns": [], "known": ["c1"]}]
+
+
+async def test_a_page_that_somebody_looks_at_writes_if_the_one_that_asked_has_gone_without_a_word(
+    kernel: Kernel,
+) -> None:
+    cell = await kernel.run("first")
+    await kernel.connect("second")
+    kernel.answering.discard("first")
+    kernel.says("second", look=True)
+    await settled(lambda: len(kernel.events("second")) == 2)
+    assert kernel.events("second")[-1]["turns"] == [told(cell)]
 
 
 async def test_a_turn_that_has_ended_is_told_until_a_page_has_saved_it(kernel: Kernel) -> None:

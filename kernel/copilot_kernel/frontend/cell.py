@@ -174,11 +174,6 @@ class Cell:
         for content in self._errors:
             self._send("error", content)
 
-    @property
-    def has_moved(self) -> bool:
-        """It belongs to another request than the one that ran it."""
-        return str(self.request.parent["header"]["msg_id"]) != self.request_id
-
     def busy(self) -> None:
         """Send the kernel's status once more: a message that is not shown, but counts as activity."""
         self._send("status", {"execution_state": "busy"})

@@ -77,6 +77,7 @@ class PageListener(Protocol):
     """Hears what a page says of itself and of what it shows; `pages.py` has it."""
 
     def left(self, page: Page) -> None: ...
+    def looks(self, page: Page) -> None: ...
     def takes(self, id: str, request: Request) -> None: ...
     def saved(self, ids: Sequence[str]) -> None: ...
     def cleared(self, id: str) -> None: ...
@@ -263,6 +264,8 @@ class Page:
         match data:
             case {"take": str(turn)}:
                 self._listener.takes(turn, request)
+            case {"look": _}:
+                self._listener.looks(self)
             case {"saved": list(turns)}:
                 self._listener.saved([str(turn) for turn in turns])
             case {"cleared": str(turn)}:

@@ -114,6 +114,10 @@ class Pages:
         if any(turn.page is page for turn in self._turns.values()):
             self._choose_soon(page.path)
 
+    def looks(self, page: Page) -> None:
+        """Somebody looks at it, and another one writes: that may have gone without a word."""
+        self._choose_soon(page.path)
+
     def takes(self, id: str, request: Request) -> None:
         """It writes this turn from now on."""
         if turn := self._turns.get(id):

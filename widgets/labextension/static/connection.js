@@ -41,6 +41,8 @@ export class Connection {
   #localPath;
   #language;
   #missed;
+  /** Another page writes. */
+  #waits = false;
 
   /**
    * @param {NotebookDocument} document @param {NotebookPanel} panel @param {Comm} comm
@@ -86,6 +88,7 @@ export class Connection {
       case 'refused': return this.#onRefused(data.key, data.words);
       case 'ended': return this.#missed.ended(data.turn, data.count);
       case 'missed':
+        this.#waits = data.known.length > data.turns.length;
         this.#missed.write(data.turns);
         return markLost(this.panel, this.#language, data.known);
     }
@@ -96,6 +99,11 @@ export class Connection {
     if (!this.asks.has(key)) return;
     if (!this.#comm.isDisposed) this.#comm.send({ answer: key, ...reply });
     if (!reply.rule) this.#onAnswered(key);
+  }
+
+  /** Somebody looks: the page that writes may have gone without a word. */
+  look() {
+    if (this.#waits && !this.#comm.isDisposed) this.#comm.send({ look: true });
   }
 
   /** The page goes, or no longer shows the notebook: another one may write on. */
@@ -214,6 +222,9 @@ export class Connections {
     this.#actions = actions;
     tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
     tracker.forEach(panel => this.#watch(panel));
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden) this.all().forEach(connection => connection.look());
+    });
     window.addEventListener('pagehide', () => this.all().forEach(connection => connection.leave()));
   }
 
