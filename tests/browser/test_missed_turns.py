@@ -170,18 +170,23 @@ def test_a_click_counts_and_is_seen_although_the_page_is_loaded_again_before_its
 def test_of_two_tabs_only_the_one_that_asked_writes_and_the_other_goes_on_without_it(
     context: BrowserContext, lab: Lab
 ) -> None:
-    expected = undisturbed(context, lab, turn(lab))
-    first = asking(context, lab, "tabs.ipynb", turn(lab))
+    later = gate(lab, "later")
+    prompt = turn(lab, f"wait {later}", "say Later.")
+    later.touch()
+    expected = undisturbed(context, lab, prompt)
+    later.unlink()
+    first = asking(context, lab, "tabs.ipynb", prompt)
     first.wait_saved()
     second = Notebook(context.new_page())
     second.page.goto(lab.address("tabs.ipynb"))
     expect(second.button(0, ALLOW)).to_be_enabled()
-    untouched = second.page.evaluate(OUTPUTS, 0)
-    first.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
-    assert second.page.evaluate(OUTPUTS, 0) == untouched
+    saved = second.page.evaluate(OUTPUTS, 0)
+    first.button(0, ALLOW).click()
+    expect(first.output(0)).to_contain_text("Done.")
+    assert second.page.evaluate(OUTPUTS, 0) == saved
     first.page.close()
-    expect(second.page.locator(STATUS)).to_contain_text("1 question waiting")
-    second.button(0, ALLOW).click()
+    expect(second.output(0)).to_contain_text("Done.")
+    later.touch()
     assert kept(second) == expected
 
 
