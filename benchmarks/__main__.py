@@ -19,7 +19,6 @@ from . import (
     rendering,
     sandbox,
     serving,
-    sharing,
     startup,
     streaming,
     undo,
@@ -36,7 +35,6 @@ BENCHMARKS: dict[str, Callable[..., Report]] = {
     "server": serving.run,
     "undo": undo.run,
     "sandbox": sandbox.run,
-    "sharing": sharing.run,
     "chaos": chaos.run,
 }
 

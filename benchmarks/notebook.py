@@ -1,11 +1,8 @@
-"""What the extension and the notebook's tools cost a Python kernel and its cells."""
+"""What the extension costs a Python kernel and its cells."""
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,32 +11,12 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-import numpy
-import pandas
-from copilot_kernel.ipython.variables import inspect_variable
-
 from tests.ipython.conftest import ARGV, LOAD
 from tests.ipython.playing import begin, prepare
 from tests.jupyter.front_end import FrontEnd, kernel_process
 
 from .report import Report
 
-# In a process that has what a chat and a kernel need anyway. CPU time.
-_START = """
-import asyncio, hmac, time
-import copilot_kernel.acp.agent_connection, copilot_kernel.conversation.reduce, copilot_kernel.redaction
-
-async def main():
-    started = time.process_time()
-    from copilot_kernel.notebook.server import NotebookServer
-    from copilot_kernel.notebook.calls import NotebookCalls
-    server = NotebookServer()
-    await server.register(object())
-    print(time.process_time() - started)
-    await server.close()
-
-asyncio.run(main())
-"""
 # What the extension imports itself counts, but nothing that a user's kernel has anyway. CPU time.
 _LOADING = f"""
 import ipywidgets, time
@@ -61,28 +38,18 @@ await notebook.run_python({_SLEEPING!r})
 
 def run(scale: float = 1.0) -> Report:
     """The bounds are those of something that nobody notices."""
-    report = Report("notebook", "the server started, a table described, and cells in kernels")
+    report = Report("notebook", "the extension loaded, and cells in kernels")
 
     def rounds(usual: int) -> int:
         return max(3, round(usual * scale))
 
     with TemporaryDirectory(prefix="copilot-kernel-benchmark-") as compiled:
         kept = {"PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
-        starts, loadings = ([work(kept) for _ in range(rounds(15) + 1)][1:] for work in (_start, _load))
-    report.add("server start, CPU time, median", median(starts) * 1000, "ms", 20)
+        loadings = [_load(kept) for _ in range(rounds(15) + 1)][1:]
     report.add("%load_ext copilot_kernel, CPU time, median", median(loadings) * 1000, "ms", 20)
     _add_cells(report, rounds(300))
     report.add("SIGINT in a blocking run → end of the cell, slowest", max(_stops(rounds(10))), "s", 1)
-    names = {"df": pandas.DataFrame({name: numpy.arange(10_000_000) for name in "abcd"})}
-    summaries = [_seconds(lambda: inspect_variable(names, "df", "", 5)) for _ in range(rounds(20))]
-    report.add("summary of 10,000,000 rows, slowest", max(summaries) * 1000, "ms", 100)
     return report
-
-
-def _start(environ: dict[str, str]) -> float:
-    """Seconds, in a process of its own."""
-    command = [sys.executable, "-P", "-c", _START]
-    return float(subprocess.run(command, stdout=subprocess.PIPE, check=True, env={**os.environ, **environ}).stdout)
 
 
 def _load(environ: dict[str, str]) -> float:

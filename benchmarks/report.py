@@ -17,10 +17,13 @@ class Report:
     holds: bool = True
     """Whether all figures keep their bounds."""
 
-    def add(self, name: str, value: float, unit: str, bound: float | None = None) -> None:
-        """Append one figure. `bound` is the most that it may be, if there is one."""
-        holds = bound is None or value <= bound
-        limit = "" if bound is None else f"   (≤ {bound:g}: {'holds' if holds else 'MISSED'})"
+    def add(
+        self, name: str, value: float, unit: str, bound: float | None = None, *, least: float | None = None
+    ) -> None:
+        """Append one figure. `bound` is the most that it may be, `least` the least, if there is one."""
+        holds = (bound is None or value <= bound) and (least is None or value >= least)
+        limits = "".join(f"{sign} {each:g}: " for sign, each in (("≤", bound), ("≥", least)) if each is not None)
+        limit = f"   ({limits}{'holds' if holds else 'MISSED'})" if limits else ""
         number = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
         self.lines.append(f"  {name:<66} {number:>8} {unit}{limit}")
         self.holds = self.holds and holds

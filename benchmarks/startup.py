@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
-
-from tests.browser.lab import Notebook, find_chromium, running_browser, running_lab
 
 from .kernels import OURS, PLAIN, kernel, tapped, times
 from .report import Report
@@ -16,18 +13,6 @@ from .undo import FILES, project
 
 OPEN_SECONDS = 3.0
 """How long the notebook has been open."""
-_ASK = """async () => {
-  const { shell, commands } = window.jupyterapp;
-  const area = shell.currentWidget.content.activeCell.outputArea.node;
-  const asked = performance.now();
-  const shown = new Promise(resolve => {
-    const look = () => area.textContent.trim() ? resolve(performance.now() - asked) : requestAnimationFrame(look);
-    look();
-  });
-  commands.execute('notebook:run-cell');
-  return await shown;
-}"""
-"""Milliseconds from the command of the page to the frame with the first text of the cell."""
 
 
 def run(scale: float = 1.0) -> Report:
@@ -51,8 +36,6 @@ def run(scale: float = 1.0) -> Report:
                 found.append(sent)
                 shown.append(seen)
     report.add("first prompt → first line in the cell, slowest", max(shown) * 1000, "ms", 500)
-    if find_chromium():
-        report.add("first prompt → first line in JupyterLab, cold, slowest", max(_in_page(rounds)), "ms", 500)
     report.add("first prompt → session/prompt, cold, median", median(cold) * 1000, "ms")
     report.add("first prompt → session/prompt, warm, median", median(warm) * 1000, "ms", 100)
     return report
@@ -67,19 +50,3 @@ def _first_prompt(root: Path, log: Path, setting: str) -> tuple[float, float]:
         received = client.run("demo: say Hello")
     shown = next(at for message, _, at in received if message["msg_type"] == "display_data")
     return times(log, "client", '"session/prompt"')[-1] - asked, shown - asked
-
-
-def _in_page(rounds: int) -> Iterator[float]:
-    """Milliseconds until the page shows something, in a new notebook each time."""
-    with (
-        tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-", ignore_cleanup_errors=True) as folder,
-        running_lab(Path(folder), COPILOT_KERNEL_WARM_START="off") as lab,
-        running_browser() as browser,
-    ):
-        project(lab.root, FILES)
-        context = browser.new_context()
-        for number in range(rounds):
-            page = Notebook.open(context, lab, lab.write(f"{number}.ipynb", "demo: say Hello").name).page
-            page.wait_for_timeout(OPEN_SECONDS * 1000)  # JupyterLab is still loading
-            yield page.evaluate(_ASK)
-            page.close()

@@ -330,17 +330,11 @@ async def elicit(stage: Stage, argument: str) -> None:
     await stage.client.notify("elicitation/complete", {"elicitationId": id})
 
 
-async def _form(stage: Stage, argument: str = "") -> str:
+async def _form(stage: Stage, argument: str) -> str:
     given = json.loads(argument) if argument else FORM
     params = given if "requestedSchema" in given else {"requestedSchema": given}
     message = "The demo agent wants to know something."
     return await _answer(stage, "elicitation/create", {"mode": "form", "message": message, **params})
-
-
-async def elicit_withdrawn(stage: Stage, argument: str) -> None:
-    """`elicit-withdrawn [WHEN]`: shows a form, and takes it back after that pause (0.3)."""
-    answer = await _before(stage, argument, partial(_form, stage))
-    await stage.say("I took my question back." if answer is None else f"You answered: {answer}")
 
 
 async def swap(stage: Stage, argument: str) -> None:
@@ -477,7 +471,6 @@ DIRECTIVES: Mapping[str, Directive] = {
     "shell": files.run,
     "notebook": call_tool,
     "options": offer,
-    "elicit-withdrawn": elicit_withdrawn,
     "fswrite-asked": partial(fswrite, asks=True),
     "terminal-asked": partial(terminal, asks=True),
     "terminal-left": partial(terminal, leaves=True),

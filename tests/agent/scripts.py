@@ -1,4 +1,4 @@
-"""What is played as it is written: the scripts in `scripts.jsonl`, each a directive; and a transcript.
+"""What is played as it is written: the scripts in `scripts.jsonl`, each a directive.
 
 A script has `updates`, or the `lines` of a prompt. In these, `$name` stands for a word of the argument: `words` are the
 names in their order, each with what stands there if it is left out; the last one takes the rest.
@@ -17,7 +17,7 @@ from typing import Any
 from copilot_kernel.demo.session import Json
 from copilot_kernel.demo.stage import Stage
 
-from . import directives, replay
+from . import directives
 from .faults import Directive, unescape
 
 FILE = Path(__file__).with_name("scripts.jsonl")
@@ -63,16 +63,6 @@ async def tool(stage: Stage, argument: str) -> None:
     await stage.change(id, status="completed", content=[{"type": "content", "content": block} for block in blocks])
 
 
-async def play(stage: Stage, argument: str) -> None:
-    """`play FILE`: the updates and requests of the agent in a transcript, each request after the answer to the last."""
-    for message in (record["message"] for record in replay.read(Path(argument)) if record["from"] == "agent"):
-        params = {**message.get("params", {}), "sessionId": stage.session.id}
-        if message.get("method") == "session/update":
-            await stage.send(params["update"])
-        elif "method" in message:
-            await stage.client.request(message["method"], params)
-
-
 SCRIPTS: Mapping[str, Json] = {
     script["name"]: script for script in map(json.loads, FILE.read_text("utf-8").splitlines())
 }
@@ -80,7 +70,6 @@ DIRECTIVES: dict[str, Directive] = {
     **directives.DIRECTIVES,
     **{name: directive(script) for name, script in SCRIPTS.items()},
     "tool": tool,
-    "play": play,
 }
 """Directives by name."""
 DIRECTIVES["together"] = partial(directives.together, DIRECTIVES)

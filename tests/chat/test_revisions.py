@@ -201,7 +201,7 @@ async def test_two_requests_about_one_id_keep_what_each_asked_about() -> None:
 
 
 async def test_a_question_of_ours_is_not_the_agents_to_change() -> None:
-    (theirs,) = OurCalls().filter(ToolCallUpdate(f"{OUR_PREFIX}1", title="ls"), Conversation())
+    theirs = OurCalls().filter(ToolCallUpdate(f"{OUR_PREFIX}1", title="ls"), Conversation())
     turn = RunningTurn(lambda question: turn.state.update(theirs) or True)
     ours = ToolCallUpdate(f"{OUR_PREFIX}1", title="Run rm", kind="execute", raw_input={"command": "rm"})
     with anyio.fail_after(LIMIT):

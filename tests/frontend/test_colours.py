@@ -19,8 +19,7 @@ from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering import highlight
 from copilot_kernel.rendering.question import languages_in
 from copilot_kernel.server.chat.broadcaster import Broadcaster
-from copilot_kernel.server.chat.html import HtmlBatcher
-from copilot_kernel.server.chat.wire import EntryHtml
+from copilot_kernel.server.chat.html import EntryHtml, HtmlBatcher
 from msgspec.structs import replace
 
 from ..chat.conftest import Open
@@ -99,7 +98,7 @@ def in_cell(chat: Chat) -> Shown:
 
 def in_page(chat: Chat) -> Shown:
     view = Broadcaster(lambda: chat.conversation, str, chat.agent.cwd, LIMIT)  # type: ignore[arg-type]
-    return view, lambda: [request.title for request in view.approvals.requests]
+    return view, lambda: [str(request.members["title"]) for request in view.approvals.requests]
 
 
 @pytest.mark.parametrize("shown", [in_cell, in_page])

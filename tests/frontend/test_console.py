@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from copilot_kernel.conversation.model import Entry, Plan
-from copilot_kernel.frontend.console import INTERVAL, Console
+from copilot_kernel.frontend.console import Console
+from copilot_kernel.frontend.pacer import MAX_PER_SECOND
 
 from .recording import Loop, RecordingCell, call, notice, said, spoken
 from .sheet import Asked
@@ -24,12 +25,12 @@ def test_text_is_printed_as_it_comes_the_first_of_it_at_once() -> None:
     assert cell.printed == "a"
     for end in range(2, 9):
         sheet.put(said(1, *"abcdefgh"[:end]))
-    loop.pass_time(INTERVAL / 2)
+    loop.pass_time(0.5 / MAX_PER_SECOND)
     assert cell.printed == "a"
-    loop.pass_time(INTERVAL)
+    loop.pass_time(1 / MAX_PER_SECOND)
     assert (cell.kinds, cell.printed) == (["stream", "stream"], "abcdefgh")
     sheet.put(said(1, *"abcdefgh", "\x1b[2J\u202e"))
-    loop.pass_time(INTERVAL)
+    loop.pass_time(1 / MAX_PER_SECOND)
     assert cell.printed == "abcdefgh⟨U+202E⟩"
 
 

@@ -8,19 +8,19 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.messages import ImageBlock
+from copilot_kernel.acp.messages import ImageBlock, TextBlock
 from copilot_kernel.conversation.model import Attachment, Entry, Message
 from copilot_kernel.frontend.output_area import (
     BLANK,
     HAND_OVER_SECONDS,
-    MAX_PER_SECOND,
-    SECONDS_PER_CHARACTER,
     STATUS_DELAY,
 )
+from copilot_kernel.frontend.pacer import MAX_PER_SECOND, SECONDS_PER_CHARACTER
 from copilot_kernel.frontend.slot_items import UNDRAWN
 from copilot_kernel.frontend.slots import MAX_SLOTS
 from copilot_kernel.rendering.blocks import Blocks
 from copilot_kernel.rendering.entry import render, render_group
+from msgspec.structs import replace
 
 from .recording import Bundle, call, notice, said, spoken
 from .sheet import END, LONG_AGO, QUESTION, Sheet, group, passing, shown, text
@@ -131,12 +131,20 @@ def test_an_entry_that_looks_as_it_did_is_not_sent_again() -> None:
 
 def test_a_large_output_rests_longer_and_does_not_hold_up_a_small_one() -> None:
     sheet, size = Sheet(), 200_000
-    sheet.put(said(1, "x " * (size // 2)), then=0.0)
+    large = call(1, "in_progress", content=(TextBlock("x " * (size // 2)),))
+    sheet.put(large, said(2, "So"), then=1 / MAX_PER_SECOND)
     sheet.cell.sent.clear()
-    sheet.put(said(1, "x " * (size // 2), "more"), call(2), then=SECONDS_PER_CHARACTER * size / 2)
-    assert sheet.cell.sent == [("display", group(call(2)))]
+    sheet.put(replace(large, status="completed"), said(2, "So", " be it."), then=SECONDS_PER_CHARACTER * size / 4)
+    assert sheet.cell.sent == [("update", text("So be it."))]
     sheet.loop.pass_time(LONG_AGO)
-    assert sheet.cell.kinds == ["display", "update"]
+    assert sheet.cell.kinds == ["update", "update"]
+
+
+def test_the_end_of_a_message_does_not_wait_until_something_else_may_be_drawn() -> None:
+    sheet, words = Sheet(), "word " * 5_000
+    sheet.put(said(1, words), then=0.0)
+    sheet.put(said(1, words, "more"), call(2), then=1 / MAX_PER_SECOND)
+    assert sheet.outputs == [text(f"{words}more"), group(call(2))]
 
 
 def test_a_long_answer_at_speed_costs_a_few_bytes_each_and_comes_whole() -> None:

@@ -95,8 +95,8 @@ def test_a_line_without_an_end_is_cut_at_a_space():
 
 
 def test_pieces_grow_so_that_a_long_text_has_few():
-    sizes = [piece_size(number) // 1024 for number in (0, 13, 14, 26, 27, 28, 1000)]
-    assert sizes == [16, 16, 64, 64, 256, 768, 768]
+    sizes = [piece_size(number) // 1024 for number in (0, 3, 4, 8, 9, 27, 28, 1000)]
+    assert sizes == [8, 8, 16, 16, 47, 47, 768, 768]
 
 
 def test_a_finished_piece_is_rendered_as_a_whole_and_the_rest_as_it_grows():

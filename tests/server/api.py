@@ -126,9 +126,11 @@ class Api:
 
     @asynccontextmanager
     async def chat(self, path: str = "api/chat/ws", **more: Any) -> AsyncIterator[Client]:
-        """A connection to the chat's WebSocket."""
+        """A connection to the chat's WebSocket; what is not read does not delay its end."""
         headers = {**self.bearer, **more.pop("headers", {})}
-        async with connect(self.socket_url(path), additional_headers=headers, proxy=None, **more) as socket:
+        async with connect(
+            self.socket_url(path), additional_headers=headers, proxy=None, max_queue=None, **more
+        ) as socket:
             yield Client(socket)
 
     def socket_url(self, path: str = "api/chat/ws") -> str:

@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from copilot_kernel.config import Settings
+from copilot_kernel.server.chat.feed import Update, messages
 from copilot_kernel.server.chat.media import MediaStore
 from copilot_kernel.server.chat.session import ChatLimits, ChatServices, ChatSession
 from copilot_kernel.server.chat.sessions import ChatSessionManager
-from copilot_kernel.server.chat.wire import ApproveTool, Message, compose
+from copilot_kernel.server.chat.wire import ApproveTool, compose
 from copilot_kernel.server.limits import Activity, Limits
 from copilot_kernel.server.pool import AgentPool
 
@@ -25,8 +26,8 @@ class Listener:
         self.heard: list[Json] = []
         self._more = asyncio.Event()
 
-    def receive(self, message: Message) -> None:
-        self.heard.append(json.loads(compose(message, self.wants_html)))
+    def receive(self, update: Update) -> None:
+        self.heard += [json.loads(compose(each, self.wants_html)) for each in messages(update, self.wants_html)]
         self._more.set()
 
     async def until(self, is_it: Callable[[Json], bool]) -> Json:
@@ -71,13 +72,13 @@ class Speaker(Listener):
     async def say(self, text: str) -> list[Json]:
         """What is heard of one message, to its end."""
         before, ends = len(self.heard), len(self.of("done"))
-        self.session.send(text)
+        self.session.prompts.send(text)
         await self.done(ends + 1)
         return self.heard[before:]
 
     async def ask(self, text: str) -> Json:
         """The first question of the agent."""
-        self.session.send(text)
+        self.session.prompts.send(text)
         return await self.event("tool_approval_request")
 
     def answer(self, call_id: str, response: object, **more: Any) -> None:

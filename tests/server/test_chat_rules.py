@@ -1,6 +1,7 @@
 """What the chat may do: by the server's settings for it, never by what the user allows in notebooks."""
 
 import logging
+from pathlib import Path
 
 import pytest
 from copilot_kernel.permissions.rulebook import Rulebook
@@ -12,17 +13,10 @@ ECHO = "Bash(echo *)"
 
 
 @pytest.mark.parametrize("text", ["/permissions mode acceptEdits", "/permissions allow Read", "/agent sh -c id"])
-async def test_a_chat_cannot_be_widened_from_inside(api: Api, text: str) -> None:
-    async with api.chat() as client:
-        await client.begin()
-        await client.act("send", text=text)
-        while (told := await client.next())["type"] != "done":
-            pass
-        assert told["stop_reason"] == "error"
-        await client.act("send", text="/permissions mode plan")
-        while (told := await client.next())["type"] != "done":
-            pass
-        assert told["stop_reason"] == "command"
+async def test_a_chat_cannot_be_widened_from_inside(client: Client, text: str) -> None:
+    await client.begin()
+    for said, reason in ((text, "error"), ("/permissions mode plan", "command")):
+        assert (await client.say(said))[-1]["stop_reason"] == reason
 
 
 @pytest.mark.parametrize("text", ["/allow-all on", "//permissions allow-all", "/share", "/cwd /"])
@@ -77,3 +71,18 @@ async def test_rules_that_mean_nothing_or_everything_are_told(api: Api, caplog: 
         api.app._log_problems(api.app.context.pool.settings)
     told = [record.getMessage() for record in caplog.records if record.getMessage().startswith("Copilot: ")]
     assert [sum(rule in line for line in told) for rule in ("Bash(python *)", "Bash(")] == [1, 2]
+
+
+@pytest.mark.parametrize("extension", [BYPASS], indirect=True)
+async def test_a_chat_undoes_what_its_agent_changed(client: Client, environment: Path) -> None:
+    await client.begin()
+    await client.say("demo: create new.txt words")
+    assert (environment / "new.txt").read_text() == "words"
+    for command, words in (
+        ("/changes", "Create new.txt"),
+        ("/undo", "To restore without asking, use /undo 1 restore."),
+        ("/undo 1 restore", "Restored: new.txt."),
+    ):
+        heard = await client.say(command)
+        assert words in "".join(str(each) for each in heard), command
+    assert not (environment / "new.txt").exists()

@@ -30,17 +30,6 @@ PIXEL = base64.b64encode(b"no real picture").decode()
 TOLD = {"inputTokens": 30, "outputTokens": 5, "totalTokens": 40, "cachedReadTokens": 5}
 
 
-async def test_a_plain_answer_has_every_member(api: Api) -> None:
-    got = await api.complete("demo: say Hello")
-    body = got.body
-    assert got.status == 200
-    assert body.pop("id").startswith("chatcmpl-")
-    assert isinstance(body.pop("created"), int)
-    message = {"role": "assistant", "content": "Hello", "refusal": None}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-    assert body == {"object": "chat.completion", "model": "scripted", "choices": [choice], "usage": None}
-
-
 async def test_a_stream_begins_with_the_role_and_ends_with_the_reason_and_the_mark(api: Api) -> None:
     got = await api.complete("demo: slow 3 0", stream=True)
     *chunks, done = got.events
@@ -136,14 +125,6 @@ UNSENDABLE = [
 ] + [{"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}]
 
 
-@pytest.mark.parametrize("image", UNSENDABLE)
-def test_an_image_that_cannot_be_sent_is_refused_with_its_place(image: Any) -> None:
-    with pytest.raises(ApiError, match="400") as error:
-        read_chat({"messages": [*user("Hello"), {"role": "user", "content": [image]}]})
-    message = f"messages.1.content.0.image_url.url: {VALIDATION_MESSAGES['string_pattern_mismatch']}."
-    assert (error.value.param, error.value.message) == ("messages", message)
-
-
 THOUGHT = {"type": "thinking", "thinking": "hm"}
 OLD = [
     *(([{"type": "text", "text": "Look"}, image], f"Look\n{LEFT_OUT}") for image in UNSENDABLE),
@@ -204,36 +185,25 @@ def test_a_prompt_that_says_nothing_is_refused(messages: Any) -> None:
     assert error.value.message == "messages: no text to answer."
 
 
-async def test_what_cannot_be_sent_to_an_agent_starts_none(api: Api) -> None:
-    await api.stop()
-    got = await api.complete("")
-    assert (got.status, got.error["param"], "no text to answer" in got.error["message"]) == (400, "messages", True)
-    assert api.agents == 0
+TOKENS = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
 
 
-@pytest.mark.parametrize(("now", "before"), [
-    (None, {}),
-    ({"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, None),
-    ({"inputTokens": 1}, {}),
-    ({"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, {"totalTokens": 5}),
+@pytest.mark.parametrize(("now", "before", "told"), [
+    (None, {}, None),
+    (TOKENS, None, None),
+    ({"inputTokens": 1}, {}, None),
+    (TOKENS, {"totalTokens": 20}, None),
+    (TOKENS, {}, (10, 5, 15)),
+    (TOKENS, {"inputTokens": 2, "outputTokens": 1, "totalTokens": 3}, (8, 4, 12)),
+    ({**TOKENS, "thoughtTokens": 3, "totalTokens": 18}, {}, (10, 8, 18)),
+    ({**TOKENS, "thoughtTokens": 3}, {}, (10, 5, 15)),
+    ({**TOKENS, "cachedReadTokens": 4, "totalTokens": 19}, {}, (14, 5, 19)),
 ])  # fmt: skip
-def test_tokens_that_cannot_be_known_are_none(now: Any, before: Any) -> None:
-    assert chat_usage(tokens_of_turn(now, before)) is None
-
-
-@pytest.mark.parametrize(("more", "total", "before", "told"), [
-    ({}, 15, {}, (10, 5, 15)),
-    ({}, 15, {"inputTokens": 2, "outputTokens": 1, "totalTokens": 3}, (8, 4, 12)),
-    ({"thoughtTokens": 3}, 18, {}, (10, 8, 18)),
-    ({"thoughtTokens": 3}, 15, {}, (10, 5, 15)),
-    ({"cachedReadTokens": 4}, 19, {}, (14, 5, 19)),
-])  # fmt: skip
-def test_tokens_are_what_came_since_the_turn_before_and_add_up_to_the_total(
-    more: Any, total: int, before: Any, told: Any
-) -> None:
-    usage = {"inputTokens": 10, "outputTokens": 5, "totalTokens": total, **more}
-    found: Any = chat_usage(tokens_of_turn(usage, before))
-    assert (found["prompt_tokens"], found["completion_tokens"], found["total_tokens"]) == told
+def test_tokens_are_what_came_since_the_turn_before_if_that_is_known(now: Any, before: Any, told: Any) -> None:
+    """They add up to the total."""
+    found: Any = chat_usage(tokens_of_turn(now, before))
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    assert (found and tuple(found[name] for name in names)) == told
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -303,7 +273,7 @@ async def test_a_failure_that_copilot_reports_as_text_is_an_error(api: Api, word
 
 
 SECRET = "what was sent"
-HELLO = [{"role": "user", "content": "Hello"}]
+HELLO = user("Hello")
 CONTENTS = [
     ([{"type": "input_audio"}], f".0: parts of this type cannot be sent to an agent; {PART_TYPES}"),
     ([{"text": "x"}], f".0: has no type; {PART_TYPES}"),
@@ -312,6 +282,7 @@ CONTENTS = [
     (["x"], ".0: must be an object"),
     (5, ": must be a string or an array"),
 ]
+NO_DATA = f".1.content.0.image_url.url: {VALIDATION_MESSAGES['string_pattern_mismatch']}"
 ROLES = "'system', 'developer', 'user', 'assistant', 'tool' or 'function'"
 
 
@@ -325,6 +296,7 @@ ROLES = "'system', 'developer', 'user', 'assistant', 'tool' or 'function'"
     ("messages", [{"role": SECRET, "content": "x"}], f".0.role: must be {ROLES}"),
     ("messages", [{"content": "x"}], ".0.role: is missing"),
     *(("messages", [{"role": "user", "content": content}], f".0.content{words}") for content, words in CONTENTS),
+    *(("messages", [*HELLO, {"role": "user", "content": [image]}], NO_DATA) for image in UNSENDABLE),
 ])  # fmt: skip
 def test_a_member_that_cannot_be_is_told_in_our_words(member: str, value: Any, words: str) -> None:
     with pytest.raises(ApiError) as error:

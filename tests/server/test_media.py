@@ -27,17 +27,16 @@ def data(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def kept(store: MediaStore, block: Block) -> tuple[str, media.StoredFile]:
+def kept(store: MediaStore, block: Block) -> media.StoredFile:
     file = store.save(block)
     assert file is not None
-    found = store.find(file.url.rpartition("/")[2])
-    assert found is not None
-    return file.url, found
+    assert store.find(file.path.name) is file
+    return file
 
 
 def test_a_file_is_kept_where_only_its_owner_can_read_it(store: MediaStore) -> None:
-    url, file = kept(store, ImageBlock(data(PNG), "image/png"))
-    assert url.startswith("/base/api/media/")
+    file = kept(store, ImageBlock(data(PNG), "image/png"))
+    assert file.url.startswith("/base/api/media/")
     assert file.path.read_bytes() == PNG
     assert stat.S_IMODE(os.stat(file.path).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(file.path.parent).st_mode) == 0o700
@@ -47,7 +46,7 @@ def test_a_file_is_kept_where_only_its_owner_can_read_it(store: MediaStore) -> N
 
 @pytest.mark.parametrize("uri", ["../../etc/passwd", "file:///etc/passwd", "\0", "C:\\x", "x" * 5000, "..", ""])
 def test_no_name_of_the_agent_is_part_of_a_path(store: MediaStore, uri: str) -> None:
-    _, file = kept(store, EmbeddedResource(uri, text="x", mime_type="text/plain"))
+    file = kept(store, EmbeddedResource(uri, text="x", mime_type="text/plain"))
     assert "/" not in file.name
     assert ".." not in file.path.name
     assert file.path.parent.name.startswith("copilot-media-")
@@ -61,7 +60,7 @@ def test_no_name_of_the_agent_is_part_of_a_path(store: MediaStore, uri: str) -> 
     ("image/png\r\nSet-Cookie: a=b", "application/octet-stream", False),
 ])  # fmt: skip
 def test_only_pictures_and_sounds_are_shown(store: MediaStore, mime: str, served: str, inline: bool) -> None:
-    _, file = kept(store, ImageBlock(data(PNG), mime))
+    file = kept(store, ImageBlock(data(PNG), mime))
     assert (file.content_type, file.is_inline) == (served, inline)
 
 
@@ -75,26 +74,26 @@ def test_what_holds_no_file_is_not_kept(store: MediaStore, block: Block) -> None
 
 def test_the_oldest_go_when_there_is_too_much() -> None:
     store = MediaStore("/", max_bytes=20)
-    urls = [kept(store, ImageBlock(data(b"x" * 8), "image/png")) for _ in range(3)]
-    assert [store.find(url.rpartition("/")[2]) is not None for url, _ in urls] == [False, True, True]
-    assert not urls[0][1].path.exists()
+    files = [kept(store, ImageBlock(data(b"x" * 8), "image/png")) for _ in range(3)]
+    assert [(store.find(file.path.name), file.path.exists()) for file in files] == [
+        (None, False), (files[1], True), (files[2], True)
+    ]  # fmt: skip
     store.close()
 
 
-async def test_files_are_shown_in_a_sandbox_or_saved_for_those_who_are_logged_in(api: Api) -> None:
-    media = api.context.media
-    page = media.save(EmbeddedResource("evil.html", text=PAGE, mime_type="text/html"))
-    answer = await api.raw("GET", f"api/media/{page.url.rpartition('/')[2]}", headers=api.bearer)
-    assert answer.text == PAGE
-    assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="evil.html"'
+@pytest.mark.parametrize(("block", "kind", "disposition"), [
+    (EmbeddedResource("evil.html", text=PAGE, mime_type="text/html"), "text/plain; charset=utf-8", "attachment"),
+    (ImageBlock(data(PAGE.encode()), "image/svg+xml", "evil.html"), "image/svg+xml", "inline"),
+])  # fmt: skip
+async def test_files_are_shown_in_a_sandbox_or_saved_for_those_who_are_logged_in(
+    api: Api, block: Block, kind: str, disposition: str
+) -> None:
+    path = f"api/media/{api.context.media.save(block).url.rpartition('/')[2]}"
+    answer = await api.ask(path)
+    assert (answer.text, answer.headers["Content-Type"]) == (PAGE, kind)
+    assert answer.headers["Content-Disposition"] == f'{disposition}; filename="evil.html"'
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    picture = f"api/media/{media.save(ImageBlock(data(b'<svg/>'), 'image/svg+xml')).url.rpartition('/')[2]}"
-    shown = await api.raw("GET", picture, headers=api.bearer)
-    assert shown.headers["Content-Type"] == "image/svg+xml"
-    assert shown.headers["Content-Disposition"].startswith("inline")
-    for each in (answer, shown):
-        assert each.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
-    assert (await api.raw("GET", picture)).status == 401
+    assert answer.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
+    assert (await api.raw("GET", path)).status == 401
     for name in ("nothing.png", "..%2f..%2fetc%2fpasswd"):
-        assert (await api.raw("GET", f"api/media/{name}", headers=api.bearer)).status == 404
+        assert (await api.ask(f"api/media/{name}")).status == 404

@@ -182,6 +182,8 @@ async def test_no_agent_is_started_before_it_is_needed_and_none_is_left(api: Api
     await api.stop()
     for path in ("health", "copilot/status", "copilot/metrics", "copilot/openapi.json", "v1/nothing"):
         await api.ask(path)
+    got = await api.complete("")
+    assert (got.status, got.error["param"], got.error["message"]) == (400, "messages", "messages: no text to answer.")
     assert agents() == []
     await api.complete("demo: say x", "kept")
     (agent,) = agents()
@@ -296,16 +298,3 @@ async def test_a_turn_over_http_for_the_time_of_the_setting(api: Api, counts: bo
         assert await is_active(api) is counts
     await until(lambda: api.turns == 0)
     assert not await is_active(api)
-
-
-async def test_a_question_in_the_chat_though_nobody_is_connected(api: Api) -> None:
-    async with api.chat() as client:
-        session = await client.begin()
-        await client.act("send", text="demo: ask Shall I?")
-        asked = await client.event("tool_approval_request")
-    assert await is_active(api)
-    async with api.chat() as client:
-        await client.act("resume_session", session_id=session)
-        await client.act("approve_tool", call_id=asked["call_id"], response="yes")
-        await client.kind("done")
-        assert not await is_active(api)

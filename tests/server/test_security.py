@@ -208,11 +208,10 @@ async def test_a_mistake_of_ours_is_told_without_a_traceback(api: Api, monkeypat
     ({"DEMO": "exit-at-start"}, SEE_LOG, "10"),
 ], indirect=["environment"])  # fmt: skip
 async def test_where_no_agent_can_start_it_is_a_503(api: Api, words: str, after: str) -> None:
-    for stream in (False, True):
-        got = await api.complete("Hello", stream=stream)
+    asked = [api.complete("Hello"), api.complete("Hello", stream=True), api.ask("v1/models")]
+    for got in await asyncio.gather(*asked):
         assert (got.status, got.error["type"], got.headers["Retry-After"]) == (503, "service_unavailable", after)
         assert words in got.error["message"]
-    assert (await api.ask("v1/models")).status == 503
     assert (await api.raw("GET", "copilot/health")).body == {"status": "ok", "models_available": 0}
 
 

@@ -61,12 +61,19 @@ def ask(port: int, path: str, key: str = TOKEN) -> httpx.Response:
     return httpx.get(f"http://127.0.0.1:{port}/{path}", headers=headers, trust_env=False, timeout=LIMIT)
 
 
+HEADS = (b"", b"GET /health HTTP/1.1\r\nHost: 127.0", b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+"""Connections on which no head comes, not all of one, or none after the first answer."""
+
+
 def test_start_status_stop(here: Here, port: int, tmp_path: Path) -> None:
     assert here("status") == (1, f"{STOPPED}\n")
     assert here("status", "--json") == (1, '{"servers": []}\n')
 
-    started = serve("start", f"--port={port}")
+    started = serve("start", f"--port={port}", "--CopilotApp.header_seconds=3")
     assert (started.returncode, f"port {port}" in started.stdout) == (0, True), started.stderr
+    silent = [socket.create_connection(("127.0.0.1", port), LIMIT) for _ in HEADS]
+    for connection, head in zip(silent, HEADS, strict=True):
+        connection.sendall(head)
     assert ask(port, "health").json() == {"status": "ok", "models_available": 0}
     assert [model["id"] for model in ask(port, "v1/models").json()["data"]] == ["scripted", "scripted-large"]
     for nothing in ("api/kernels", "api/contents", "api/terminals", "nothing"):
@@ -84,6 +91,9 @@ def test_start_status_stop(here: Here, port: int, tmp_path: Path) -> None:
     (log,) = (tmp_path / "_RUNTIME_DIR").glob("copilot-serve-*.log")
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
+    for connection in silent:
+        with connection, connection.makefile("rb") as answer:
+            answer.read()  # to the end of the connection
     status, told = here("start", f"--port={port}")
     assert (status, told.startswith("Already running")) == (0, True)
     assert here("stop", f"--port={port}") == (0, f"Stopped: port {port}\n")

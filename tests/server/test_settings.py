@@ -1,19 +1,12 @@
 """How the extension's settings are written, on the command line and in files."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from copilot_kernel.server.app import CopilotApp, StringList
 from copilot_kernel.server.standalone import StandaloneServer
 from jupyter_server.serverapp import ServerApp
-from tornado.ioloop import IOLoop
-from tornado.web import Application
 from traitlets import List, TraitError
-
-from .api import LIMIT, until
 
 ONE, TWO = "https://one.example", "http://two.example:3000"
 
@@ -68,40 +61,6 @@ def test_the_environment_has_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_no_browser_sends_as_an_origin_is_refused(origin: str) -> None:
     with pytest.raises(TraitError, match=r"is not an origin\. Write scheme, host and port"):
         CopilotApp(cors_origins=[origin])
-
-
-# -- a server of its own -----------------------------------------------------------------------------------------------
-
-
-@asynccontextmanager
-async def alone(**settings: float) -> AsyncIterator[StandaloneServer]:
-    """One that serves nothing, on a free port."""
-    server = StandaloneServer(port=0)
-    server._starter_app = CopilotApp(**settings)
-    server.web_app, server.ssl_options = Application(), None  # as `init_webapp` leaves them
-    server.io_loop = IOLoop.current()
-    server.init_httpserver()
-    await until(lambda: bool(server.http_server._sockets))
-    try:
-        yield server
-    finally:
-        server.http_server.stop()
-        await server.http_server.close_all_connections()
-
-
-@pytest.mark.parametrize(("head", "seconds"), [
-    ("", 0.3), ("GET /health HTTP/1.1\r\nHost: 127.0", 0.3), ("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 3.0)
-])  # fmt: skip
-async def test_a_head_that_does_not_come_does_not_hold_the_connection(head: str, seconds: float) -> None:
-    """Nor does the next one, which never comes after an answer: one that does come must come in that time, too."""
-    async with alone(header_seconds=seconds) as server:
-        (bound,) = server.http_server._sockets.values()
-        reader, writer = await asyncio.open_connection(*bound.getsockname()[:2])
-        writer.write(head.encode())
-        async with asyncio.timeout(LIMIT):
-            answer = await reader.read()
-        assert answer.startswith(b"HTTP/1.1 404") if head.endswith("\r\n\r\n") else answer == b""
-        writer.close()
 
 
 def test_its_port_is_8080_or_none() -> None:

@@ -128,7 +128,7 @@ async def test_what_was_sent_before_the_client_left_is_done(api: Api) -> None:
 async def test_a_client_cannot_let_any_number_of_actions_wait(client: Client, gate: Gate) -> None:
     await client.act("resume_session", session_id="elsewhere")
     await gate.reached()
-    for _ in range(MAX_ACTIONS):
+    for _ in range(MAX_ACTIONS + 1):
         await client.act("send", text="demo: say x")
     assert "already waiting" in (await client.kind("error"))["content"]
     gate.opened.set()

@@ -13,13 +13,12 @@ from copilot_kernel.errors import AgentNotFound, UsageError
 from copilot_kernel.rendering import entry as rendered
 from copilot_kernel.server.chat import html
 from copilot_kernel.server.chat.outbox import Outbox
-from copilot_kernel.server.chat.session import MAX_WAITING
+from copilot_kernel.server.chat.prompts import MAX_WAITING
 from copilot_kernel.server.chat.sessions import ChatSessionManager
 from copilot_kernel.server.pool import AgentPool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ..rendering.allowed import text_of as shown_text
 from .api import LIMIT, Json, scripted
 from .chatting import Listener, Speaker, chat_manager
 from .sockets import text_of
@@ -34,10 +33,7 @@ async def test_deltas_add_up_and_done_ends_the_response(speaker: Speaker) -> Non
 
 
 async def test_events_of_ours_tell_the_rest(speaker: Speaker) -> None:
-    call = {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "Look", "kind": "read", "status": "pending"}
-    change = {"sessionUpdate": "tool_call_update", "toolCallId": "t1", "title": "Look here"}
-    text = "demo: link https://example.org/a\nnotice warning Careful of this"
-    text += f"\nraw {json.dumps(call)}\nraw {json.dumps(change)}"
+    text = "demo: link https://example.org/a\nnotice warning Careful of this\ntool text"
     text += "\nplan A;B / 1\nmode plan\nusage 500 2000\nthink why\nsay x"
     speaker.session.join(html := Listener(with_html=True))
     await speaker.say(text)
@@ -46,32 +42,19 @@ async def test_events_of_ours_tell_the_rest(speaker: Speaker) -> None:
         speaker.session.broadcaster.status(words)
     kinds = {each["kind"] for each in html.events("entry")}
     assert kinds == {"prompt", "attachment", "notice", "tool", "plan", "thought", "message"}
-    assert speaker.events("prompt")[0]["content"] == text
     assert speaker.events("command")[0]["content"] == "/status"
     assert [each["running"] for each in speaker.events("running")] == [True, False] * 2
-    assert [each["uri"] for each in speaker.events("resource_link")] == ["https://example.org/a"]
-    assert [each["severity"] for each in speaker.events("notice") if each["title"] == "Careful"] == ["warning"]
-    assert speaker.events("tool_update")[0] == {
-        "type": "event", "event": "tool_update", "call_id": "t1", "title": "Look here", "arguments": "{}",
-        "status": "pending",
-    }  # fmt: skip
-    entries = [(each["content"], each["status"]) for each in speaker.events("plan")[0]["entries"]]
-    assert entries == [("A", "completed"), ("B", "in_progress")]
     assert speaker.events("mode")[-1]["mode"] == "plan"
     assert (500, 2000) in [(each["used"], each["size"]) for each in speaker.events("usage")]
     assert [each["content"] for each in speaker.events("status")][-2:] == ["Looking", "Found"]
 
 
-async def test_a_tool_is_told_at_its_start_and_end_and_a_command_with_what_came_of_it(speaker: Speaker) -> None:
+async def test_a_command_is_told_with_its_question_and_what_came_of_it(speaker: Speaker) -> None:
     asked = await speaker.ask("demo: shell echo out; exit 3")
     speaker.answer(asked["call_id"], "yes")
     await speaker.done()
-    start, end = speaker.events("tool_start")[0], speaker.events("tool_done")[0]
-    assert start["tool"] == "execute"
-    assert start["call_id"] == asked["call_id"] == end["call_id"]
     assert json.loads(asked["arguments"])["command"] == "echo out; exit 3"
-    assert (end["result"], end["status"]) == ("out", "completed")
-    result = {"stdout": "out", "stderr": "", "exit_code": 3, "call_id": end["call_id"]}
+    result = {"stdout": "out", "stderr": "", "exit_code": 3, "call_id": asked["call_id"]}
     assert speaker.of("sandbox_result") == [{"type": "sandbox_result", **result}]
     assert speaker.events("approval_resolved")[0]["approved"] is True
 
@@ -101,7 +84,7 @@ async def test_the_end_says_what_the_turn_cost_where_the_agent_does(pool: AgentP
 
     async with scripted(pool, session_prompt=prompt), chat_manager(pool, settings) as chats:
         session = await chats.new(page := Listener(with_html=True))
-        session.send("Hello")
+        session.prompts.send("Hello")
         await page.done()
     facts = re.sub("<.*?>", "", page.of("done")[0]["html"])
     assert re.fullmatch(r"context 90 % full · .* · 1,234 tokens · 0\.125 USD so far · \d+\.\d s", facts), facts
@@ -109,81 +92,78 @@ async def test_the_end_says_what_the_turn_cost_where_the_agent_does(pool: AgentP
 
 
 @pytest.mark.parametrize("settings", [{"allow": ("Edit",)}], indirect=True)
-async def test_also_a_turn_that_fails_says_what_it_changed(speaker: Speaker, environment: Path) -> None:
+async def test_an_error_comes_after_what_led_to_it_and_before_what_the_turn_changed(
+    speaker: Speaker, environment: Path
+) -> None:
     (environment / "a.txt").write_text("old\n")
     speaker.session.join(page := Listener(with_html=True))
-    done = (await speaker.say("demo: edit a.txt old => new\nerror -32603 No such luck"))[-1]
-    assert (done["stop_reason"], done["changes"]) == ("error", "Changed a.txt  +1 −1")
-    kinds = [each["type"] for each in page.of("error") + page.of("done")]
-    assert (kinds, page.of("done")[0]["html"].count("<details>")) == (["error", "done"], 1)
+    end = (await speaker.say("demo: edit a.txt old => new\nerror -32603 No such luck"))[-1]
+    assert (end["stop_reason"], end["changes"]) == ("error", "Changed a.txt  +1 −1")
+    kinds = [told.get("kind", told["type"]) for told in page.heard]
+    assert [kind for kind in kinds if kind in ("prompt", "tool", "error", "done")][-2:] == ["error", "done"]
+    assert page.of("done")[0]["html"].count("<details>") == 1
 
 
-async def test_an_error_comes_after_the_html_of_what_led_to_it(speaker: Speaker) -> None:
-    speaker.session.join(page := Listener(with_html=True))
-    await speaker.say("demo: error -32603 No such luck")
-    kinds = [told.get("kind", told["type"]) for told in page.heard if told["type"] in ("event", "error", "done")]
-    assert [kind for kind in kinds if kind in ("prompt", "error", "done")] == ["prompt", "error", "done"]
-
-
-async def test_titles_and_names_of_options_show_what_hides_in_them(speaker: Speaker) -> None:
-    asked = await speaker.ask("demo: options allow_once=Deny\u202e;allow_once=Yes;reject_once=No\nask Shall\u200b I")
+async def test_titles_and_options_show_what_hides_in_them_and_what_the_agent_remembers(speaker: Speaker) -> None:
+    options = "allow_once=Deny\u202e;allow_once=Yes;allow_always=Always;reject_once=No"
+    asked = await speaker.ask(f"demo: options {options}\nask Shall\u200b I")
     speaker.answer(asked["call_id"], "yes")
     await speaker.done()
-    titles = [each["title"] for each in (*speaker.events("tool_start"), asked)]
-    assert (titles, asked["options"][0]["name"]) == (["Shall⟨U+200B⟩ I"] * 2, "Allow once: Deny⟨U+202E⟩")
+    assert [each["title"] for each in (*speaker.events("tool_start"), asked)] == ["Shall⟨U+200B⟩ I"] * 2
+    told = [(each["name"], each["remark"], bool(each["meaning"])) for each in asked["options"]]
+    assert (told[0], told[2:]) == (("Allow once: Deny⟨U+202E⟩", "", False), [
+        ("Always allow", "the agent remembers it", True),
+        ("Deny", "", False),
+    ])  # fmt: skip
 
 
 async def test_only_yes_and_y_approve(speaker: Speaker) -> None:
     tried = {"y": True, " YES ": True, "no": False, "yess": False, "": False, "always": False, True: False, None: False}
     for response, approved in [*tried.items(), (["yes"], False)]:
-        speaker.session.send("demo: ask")
+        speaker.session.prompts.send("demo: ask")
         asked = await speaker.nth("tool_approval_request", len(speaker.events("approval_resolved")) + 1)
         speaker.answer(asked["call_id"], response)
         await speaker.done(len(speaker.of("done")) + 1)
         assert speaker.events("approval_resolved")[-1]["approved"] is approved, response
 
 
-async def test_yes_never_gives_a_standing_grant_and_an_option_is_given_by_its_id(speaker: Speaker) -> None:
-    asked = await speaker.ask("demo: options allow_always=Always;reject_once=No\nask")
-    with pytest.raises(UsageError, match="does not offer to allow this once"):
-        speaker.answer(asked["call_id"], "yes")
-    with pytest.raises(UsageError, match="no such option"):
-        speaker.answer(asked["call_id"], "yes", option_id="made-up")
-    always = next(each["id"] for each in asked["options"] if each["kind"] == "allow_always")
-    speaker.answer(asked["call_id"], "no", option_id=always)
+ALWAYS = "demo: options allow_always=Always;reject_once=No\nask"
+
+
+@pytest.mark.parametrize(("prompt", "response", "more", "words"), [
+    (ALWAYS, "yes", {}, "does not offer to allow this once"),
+    (ALWAYS, "yes", {"option_id": "made-up"}, "no such option"),
+    ("demo: shell echo hi", "yes", {"reason": "because"}, "only for a rejection"),
+    ("demo: shell echo hi", "no", {"rule": "Bash(echo *)"}, "only for allowing this once"),
+])  # fmt: skip
+async def test_an_answer_that_cannot_be_is_refused_and_another_one_counts(
+    speaker: Speaker, prompt: str, response: str, more: Any, words: str
+) -> None:
+    asked = await speaker.ask(prompt)
+    with pytest.raises(UsageError, match=words):
+        speaker.answer(asked["call_id"], response, **more)
+    speaker.answer(asked["call_id"], "no", option_id=asked["options"][0]["id"])
     await speaker.done()
     assert speaker.events("approval_resolved")[0]["approved"] is True
 
 
 async def test_a_reason_goes_with_a_no_and_the_agent_is_told_it(speaker: Speaker) -> None:
     call = (await speaker.ask("demo: shell echo hi"))["call_id"]
-    with pytest.raises(UsageError, match="only for a rejection"):
-        speaker.answer(call, "yes", reason="because")
     speaker.answer(call, "no", reason=" demo: say heard ")
     await speaker.done()
     assert speaker.events("approval_resolved")[0]["reason"] == "denied by you: “demo: say heard”"
     assert speaker.events("tool_done")[0]["status"] == "rejected"
-    assert speaker.text.endswith("heard")
-    assert len(speaker.of("done")) == 1
-
-
-async def test_no_rule_is_suggested_for_what_is_alarming(speaker: Speaker) -> None:
-    asked = await speaker.ask("demo: shell git push --force")
-    assert asked["suggestion"] == ""
-    speaker.answer(asked["call_id"], "no")
-    await speaker.done()
+    assert (speaker.text.endswith("heard"), len(speaker.of("done"))) == (True, 1)
 
 
 async def test_a_rule_goes_with_a_yes_and_holds_from_then_on(speaker: Speaker) -> None:
     asked = await speaker.ask("demo: shell echo hi")
     assert asked["suggestion"] == "Bash(echo hi)"
-    with pytest.raises(UsageError, match="only for allowing this once"):
-        speaker.answer(asked["call_id"], "no", rule="Bash(echo *)")
     speaker.answer(asked["call_id"], "yes", rule="Bash(echo *)")
     await speaker.done()
     resolved = speaker.events("approval_resolved")[0]["reason"]
     assert resolved == "allowed by you; rule `Bash(echo *)` added for this session"
-    speaker.session.send("demo: shell echo you")
+    speaker.session.prompts.send("demo: shell echo you")
     await speaker.done(2)
     done = [each["decision"] for each in speaker.events("tool_done")]
     assert (done[-1], len(speaker.events("tool_approval_request"))) == ("allowed by rule `Bash(echo *)`", 1)
@@ -201,33 +181,20 @@ async def test_a_rule_that_is_none_is_refused_and_a_doubtful_one_until_it_comes_
     assert speaker.events("approval_resolved")[0]["approved"] is True
 
 
-async def test_options_say_what_the_agent_remembers_and_what_their_names_hide(speaker: Speaker) -> None:
-    asked = await speaker.ask("demo: options allow_once=Deny;allow_always=Always;reject_once=No\nask")
-    told = [(each["name"], each["remark"], bool(each["meaning"])) for each in asked["options"]]
-    assert told == [
-        ("Allow once", "", False),
-        ("Always allow", "the agent remembers it", True),
-        ("Deny", "", False),
-    ]
-
-
 async def test_a_page_gets_the_buttons_of_notebooks_and_other_clients_do_not(speaker: Speaker) -> None:
     speaker.session.join(page := Listener(with_html=True))
-    speaker.session.send("demo: shell echo hi")
+    speaker.session.prompts.send("demo: shell echo hi")
     asked, plain = await page.event("tool_approval_request"), await speaker.event("tool_approval_request")
     speaker.answer(asked["call_id"], "no")
     await speaker.done()
-    options, answers = asked["options"], asked["answers"]
-    buttons = [(options[each["option"]]["kind"], each["label"], each["is_suggested"]) for each in answers["choices"]]
-    assert buttons == [("allow_once", "Allow once", True), ("reject_once", "Deny", False)]
-    assert (answers["reason"]["label"], answers["rule"]["value"]) == ("Deny and say why…", "Bash(echo hi)")
+    assert [each["label"] for each in asked["answers"]["choices"]] == ["Allow once", "Deny"]
     assert asked["headline"] == "Run this command? echo hi"
-    assert {"html", "headline", "answers"} & set(plain) == set()
+    assert asked.keys() - plain.keys() == {"html", "headline", "answers"}
 
 
 @pytest.mark.parametrize(("text", "at_once"), [("demo: ask\nask", 1), ("demo: ask2", 2)], ids=["in a row", "at once"])
 async def test_an_answer_counts_once_and_for_its_own_question(speaker: Speaker, text: str, at_once: int) -> None:
-    speaker.session.send(text)
+    speaker.session.prompts.send(text)
     one = (await speaker.nth("tool_approval_request", at_once))["call_id"]
     speaker.answer(one, "yes")
     await speaker.nth("tool_approval_request", 2)
@@ -252,9 +219,9 @@ async def test_a_question_that_is_not_answered_within_the_limit_is_rejected(spea
 
 
 async def test_stop_cancels_the_turn_its_question_and_what_waits(speaker: Speaker) -> None:
-    speaker.session.send("demo: ask")
+    speaker.session.prompts.send("demo: ask")
     await speaker.ask("demo: say never")
-    speaker.session.stop()
+    speaker.session.prompts.stop()
     await speaker.done(2)
     assert [each["stop_reason"] for each in speaker.of("done")] == ["cancelled"] * 2
     assert speaker.events("approval_resolved")[0]["approved"] is False
@@ -266,9 +233,9 @@ async def test_stop_cancels_the_turn_its_question_and_what_waits(speaker: Speake
 async def test_prompts_wait_for_one_another_and_only_so_many(speaker: Speaker) -> None:
     asked = await speaker.ask("demo: ask")
     for number in range(MAX_WAITING):
-        speaker.session.send(f"demo: say {number},")
+        speaker.session.prompts.send(f"demo: say {number},")
     with pytest.raises(UsageError, match="already waiting"):
-        speaker.session.send("demo: say too much")
+        speaker.session.prompts.send("demo: say too much")
     assert [each["waiting"] for each in speaker.events("queued")] == list(range(1, MAX_WAITING + 1))
     speaker.answer(asked["call_id"], "no")
     await speaker.done(MAX_WAITING + 1)
@@ -277,25 +244,14 @@ async def test_prompts_wait_for_one_another_and_only_so_many(speaker: Speaker) -
 
 async def test_a_command_that_only_reads_does_not_wait_and_others_keep_their_place(speaker: Speaker) -> None:
     asked = await speaker.ask("demo: ask")
-    speaker.session.send("/model scripted-large")
-    speaker.session.send("/status")
+    speaker.session.prompts.send("/model scripted-large")
+    speaker.session.prompts.send("/status")
     told = await speaker.until(lambda told: told["type"] == "message")
     assert "demo agent" in told["content"]
     speaker.answer(asked["call_id"], "yes")
     await speaker.done(3)
     assert [each["stop_reason"] for each in speaker.of("done")] == ["command", "end_turn", "command"]
     assert speaker.events("mode")[-1]["model"] == "scripted-large"
-
-
-async def test_cards_are_told_as_they_are_and_what_only_says_that_it_is_one_is_a_file(speaker: Speaker) -> None:
-    kind = "application/vnd.microsoft.card.adaptive"
-    content = {"type": "AdaptiveCard", "body": [{"type": "TextBlock", "text": "Hello"}]}
-    for text in (json.dumps(content), "no json"):
-        block = {"type": "resource", "resource": {"uri": "demo://card", "mimeType": kind, "text": text}}
-        update = {"sessionUpdate": "agent_message_chunk", "content": block}
-        await speaker.say(f"demo: raw {json.dumps(update)}")
-    assert [each["cards"] for each in speaker.of("cards")] == [[{"contentType": kind, "content": content}]]
-    assert len(speaker.of("media")) == 1
 
 
 async def test_media_of_messages_and_tools_are_told_with_their_addresses(speaker: Speaker) -> None:
@@ -342,18 +298,6 @@ async def test_who_joins_in_the_middle_sees_what_the_others_see_at_the_end(speak
     await late.done()
     speaker.session.join(last, "live")
     assert _drawn(last) == _drawn(late) == _drawn(first) != {}
-
-
-async def test_lookups_in_a_row_are_drawn_as_one_also_for_who_comes_later(speaker: Speaker, environment: Path) -> None:
-    (environment / "a.txt").write_text("A")
-    first, late = Listener(with_html=True), Listener(with_html=True)
-    speaker.session.join(first, "live")
-    await speaker.say("demo: say First\nread a.txt\nthink Hm\nread a.txt\nread none.txt\nsay Done")
-    speaker.session.join(late, "live")
-    drawn = _drawn(first)
-    assert drawn == _drawn(late)
-    texts = [shown_text(drawn[number, 0]) for number in range(2, 6)]
-    assert (texts[0].startswith("Read 2 files"), texts[1:3], "none.txt" in texts[3]) == (True, ["", ""], True)
 
 
 KINDS = st.sampled_from(("completed", "in_progress", "failed", "execute", "thought"))

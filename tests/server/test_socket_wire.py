@@ -5,23 +5,12 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.errors import UsageError
 from copilot_kernel.server.chat import commands
+from copilot_kernel.server.chat.feed import Update
+from copilot_kernel.server.chat.html import EntryHtml
 from copilot_kernel.server.chat.outbox import Outbox, newest
-from copilot_kernel.server.chat.wire import (
-    ApprovalRequest,
-    Delta,
-    Done,
-    EntryHtml,
-    Event,
-    File,
-    Message,
-    ResumeSession,
-    Send,
-    compose,
-    read,
-)
+from copilot_kernel.server.chat.wire import Message, ResumeSession, Send, compose, done, event, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,8 +18,6 @@ JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["action", "text", "call_id"]), inner),
 )
-
-PICTURE = File("/m", "image/png", "m.png")
 
 
 def test_actions_of_the_protocol() -> None:
@@ -47,13 +34,13 @@ def test_any_frame_is_an_action_or_an_error_in_words(frame: str | bytes) -> None
 
 
 def test_html_is_only_for_who_asked_for_it() -> None:
-    request = ApprovalRequest("c", "execute", "{}", "Run", (PermissionOption("a", "Allow", "allow_once"),), 1, "<p>")
-    assert json.loads(compose(request, with_html=True))["html"] == "<p>"
-    assert "html" not in json.loads(compose(request))
+    message = done("end_turn", "<p>")
+    assert json.loads(compose(message, with_html=True))["html"] == "<p>"
+    assert "html" not in json.loads(compose(message))
 
 
 def test_what_no_encoding_takes_is_replaced() -> None:
-    told = compose(Event("plan", {"entries": [float("nan"), "\ud800"]}))
+    told = compose(event("plan", entries=[float("nan"), "\ud800"]))
     assert json.loads(told.encode("utf-8"))["entries"] == [None, "\ufffd"]
 
 
@@ -78,6 +65,10 @@ def test_an_unknown_command_is_an_error_unless_the_agent_knows_it() -> None:
 # -- what waits for a slow socket: in order, newest state only, bounded ------------------------------------------------
 
 
+def delta(text: str) -> Message:
+    return Message("delta", {"content": text})
+
+
 async def taken(box: Outbox) -> list[Any]:
     """What identifies each message that waits."""
     found = []
@@ -87,35 +78,35 @@ async def taken(box: Outbox) -> list[Any]:
     return found
 
 
-def filled(*messages: Message, max_chars: int = 10**6) -> Outbox:
+def filled(*updates: Update, max_chars: int = 10**6) -> Outbox:
     box = Outbox(with_html=True, max_chars=max_chars)
-    for message in messages:
-        box.put(message)
+    for update in updates:
+        box.put(update)
     return box
 
 
 async def test_what_waits_keeps_its_order_or_is_replaced_by_what_is_newer() -> None:
     old, other, new = (EntryHtml(1, piece, "message", html) for piece, html in ((0, "old"), (1, "other"), (0, "new")))
-    states = (Event("status", {"content": words}) for words in ("Looking", "Found"))
-    box = filled(Delta("a"), old, Delta("b"), other, *states, new, Done("x"))
+    states = (event("status", content=words) for words in ("Looking", "Found"))
+    box = filled(delta("a"), old, delta("b"), other, *states, new, done("x"))
     assert await taken(box) == ["a", "new", "b", "other", "Found", "done"]
 
 
 async def test_too_much_is_given_up_and_it_says_so() -> None:
-    box = filled(Delta("x" * 500), Done("x"), Delta("y" * 500), max_chars=1000)
+    box = filled(delta("x" * 500), done("x"), delta("y" * 500), max_chars=1000)
     assert (box.overflowed, len(box), await box.next()) == (True, 0, None)
 
 
 async def test_a_reader_that_keeps_up_never_fills_it() -> None:
     box = filled(max_chars=1000)
     for number in range(100):
-        for message in (Delta("x" * 100), *(EntryHtml(number % 3, 0, "tool", "y" * 100) for _ in range(9))):
-            box.put(message)
+        for update in (delta("x" * 100), *(EntryHtml(number % 3, 0, "tool", "y" * 100) for _ in range(9))):
+            box.put(update)
         await taken(box)
     assert not box.overflowed
 
 
 async def test_who_joins_gets_the_newest_that_fit() -> None:
-    messages: list[Message] = [Delta(str(number) * 300) for number in range(9)]
+    messages: list[Update] = [delta(str(number) * 300) for number in range(9)]
     assert newest(messages, max_chars=1100) == messages[-3:]
     assert newest(messages) == messages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
@@ -46,7 +47,7 @@ class ActivityLine:
         questions: Callable[[], int],
         progress: Callable[[], str] = str,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
-        clock: Callable[[], float] = anyio.current_time,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._show, self._conversation, self._questions, self._progress = show, conversation, questions, progress
         self._sleep, self._clock = sleep, clock

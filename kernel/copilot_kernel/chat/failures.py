@@ -23,7 +23,7 @@ HINTS: Mapping[FailureReason, str] = {
 }
 
 # Updates that make an entry of the conversation.
-SHOWN = Chunk | ToolCallUpdate | PlanUpdate
+SHOWN = (Chunk, ToolCallUpdate, PlanUpdate)
 
 # One line; those below it are indented.
 _FAILURE = re.compile(r"\s*Error: (Execution failed: (Error: )?)?(?P<message>\S[^\n]*)(?P<more>(\n[ \t]+\S[^\n]*)*)\s*")
@@ -42,10 +42,9 @@ def reported(text: str) -> ModelFailed | None:
     return ModelFailed(_OUTER.sub("", found["message"]), "\n".join(filter(None, advice)), reason, report)
 
 
-def progress(update: Update) -> str:
+def progress(text: str) -> str:
     """What a whole chunk of Copilot's says about a request that it tries again; empty if it is something else."""
-    text = _agent_text(update)
-    found = _RETRY.fullmatch(text) if text else None
+    found = _RETRY.fullmatch(text)
     return found["message"] if found else ""
 
 
@@ -67,13 +66,14 @@ class FailureFilter:
 
     def filter(self, update: Update, before: Conversation) -> Iterable[Update]:
         """The updates to show now that `update` has come."""
-        if not (isinstance(update, SHOWN) and before.live and self._agent.is_copilot):
+        if not (self._agent.is_copilot and before.live and isinstance(update, SHOWN)):
             return (update,)
-        self.progress = progress(update)
+        text = _agent_text(update)
+        self.progress = progress(text)
         if self.progress:
             return ()
         released = self.release()
-        self._failure = reported(_agent_text(update))
+        self._failure = reported(text)
         if self._failure is None:
             return (*released, update)
         self._chunk = update if isinstance(update, Chunk) else None

@@ -9,12 +9,12 @@ words about the call count no more, but for the output of one that has ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from ..acp.messages import Json, PermissionRequest, ToolCallUpdate, Update
+from ..acp.messages import Json, PermissionRequest, ToolCallUpdate
 from ..conversation import calls
 from ..conversation.model import Conversation, ToolCall
 
@@ -58,17 +58,17 @@ class OurCalls:
         """Another session has begun."""
         self._ours.clear()
 
-    def filter(self, update: Update, before: Conversation) -> Iterable[Update]:
+    def filter(self, update: ToolCallUpdate, before: Conversation) -> ToolCallUpdate:
         """Direct an update about a call of ours to our entry, and rename ids of the agent's that look like ours."""
-        if not isinstance(update, ToolCallUpdate) or not update.id:
-            return (update,)
+        if not update.id:
+            return update
         update = _renamed(update)
         ours = self._known(update, before) or self._announced(update, before)
         if ours is None:
-            return (update,)
+            return update
         call = before.call(ours.key)
         has_ended = call is not None and call.status in ("completed", "failed")
-        return (ToolCallUpdate(ours.key, raw_output=update.raw_output if has_ended else None),)
+        return ToolCallUpdate(ours.key, raw_output=update.raw_output if has_ended else None)
 
     def _known(self, update: ToolCallUpdate, now: Conversation) -> _OurCall | None:
         """The call whose place we took, unless the agent now speaks of another one under the same id."""

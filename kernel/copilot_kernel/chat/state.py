@@ -25,7 +25,8 @@ from ..conversation.model import Conversation, Entry, ToolCall
 from .diff_locator import DiffLocator
 from .turn import Stop, View
 
-Stage = Callable[[Update, Conversation], Iterable[Update]]
+CallStage = Callable[[ToolCallUpdate, Conversation], ToolCallUpdate]
+Filter = Callable[[Update, Conversation], Iterable[Update]]
 """What becomes of an update of the agent's, before the conversation takes it in; gets the conversation until then."""
 Watch = Callable[["ConversationState", Conversation], Conversation]
 """What becomes of a change that an update or a decision about a call makes; gets the conversation after it."""
@@ -46,16 +47,18 @@ class RunningTurn:
 
 
 class ConversationState:
-    """One conversation. An update of the agent's passes, in this order, `stages`, `reduce`, `watch` and `locator`.
+    """One conversation. An update of the agent's passes, in this order, `call_stages` if it is about a call,
+    `withhold`, `reduce`, `watch` and `locator`.
 
-    Only `stages` work on updates; `watch` marks what the reduced conversation shows, and `locator` adds to entries
+    Only the first two work on updates; `watch` marks what the reduced conversation shows, and `locator` adds to entries
     later, since it waits for the disk: views see the changes after the one that it looks at only then, in their order.
     `observe_call` is called with each call of a running turn that is new or has changed, before any view.
     """
 
     def __init__(
         self,
-        stages: Sequence[Stage] = (),
+        call_stages: Sequence[CallStage] = (),
+        withhold: Filter = lambda update, before: (update,),
         watch: Watch = lambda state, after: after,
         locator: DiffLocator | None = None,
         observe_call: Callable[[ToolCall], None] = lambda call: None,
@@ -66,7 +69,8 @@ class ConversationState:
         self.is_resumed = False
         # Each is called after each change, with the update that made it, or None.
         self.observers: list[Observer] = []
-        self._stages, self._watch, self._locator, self._observe_call = stages, watch, locator, observe_call
+        self._call_stages, self._withhold = call_stages, withhold
+        self._watch, self._locator, self._observe_call = watch, locator, observe_call
         # By id, the entries that views have not seen as they are now, in order.
         self._unshown: dict[int, Entry] = {}
         # Those of recent turns.
@@ -111,10 +115,10 @@ class ConversationState:
 
     def receive(self, update: Update) -> None:
         """Take in an update from the agent."""
-        updates: Iterable[Update] = (update,)
-        for stage in self._stages:
-            updates = [each for one in updates for each in stage(one, self.conversation)]
-        for each in updates:
+        if isinstance(update, ToolCallUpdate):
+            for stage in self._call_stages:
+                update = stage(update, self.conversation)
+        for each in self._withhold(update, self.conversation):
             self.update(each)
 
     def update(self, update: Update) -> None:
@@ -184,7 +188,7 @@ class ConversationState:
                 self._observe_call(entry)
                 if self._locator is not None:
                     self._locator.add(entry)
-        if self._locator is None or not (self.prompt_runs and self._locator.is_busy):
+        if self._locator is None or not (self._locator.is_busy and self.prompt_runs):
             self._show()
         for observe in self.observers:
             observe(update)

@@ -242,7 +242,8 @@ class Entries(Sequence[Entry]):
     @property
     def last(self) -> Entry | None:
         """The one that began last."""
-        return self[-1] if self._length else None
+        entries = self._store.entries if self._next is None else self._as_list()
+        return entries[-1] if entries else None
 
     def of_turn(self, turn: int) -> tuple[Entry, ...]:
         """Return the entries of turn `turn`."""

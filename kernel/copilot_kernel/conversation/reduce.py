@@ -128,18 +128,23 @@ def _chunk(before: Conversation, chunk: Chunk) -> Conversation:
     """User text in a running turn is an echo of the prompt."""
     if chunk.speaker == "user" and before.live:
         return before
-    if isinstance(chunk.block, TextBlock):
-        of_task = chunk.speaker == "agent" and _is_of_task(before)
-        speaker: Speaker = "thought" if of_task else chunk.speaker
-        return _say(before, speaker, chunk.block.text, chunk.message_id, of_task=of_task)
-    return _attach(before, chunk.speaker, chunk.block)
+    if not isinstance(chunk.block, TextBlock):
+        return _attach(before, chunk.speaker, chunk.block)
+    of_task = chunk.speaker == "agent" and _is_of_task(before)
+    speaker: Speaker = "thought" if of_task else chunk.speaker
+    return _say(before, speaker, chunk.block.text, chunk.message_id, of_task=of_task)
 
 
 def _is_of_task(before: Conversation) -> bool:
     """Whether the agent's text is a sub-agent's, which GitHub Copilot does not mark; decided where a message begins."""
-    match before.entries.last:
-        case Message(turn=before.turn, is_over=False, speaker=speaker) as last if last.of_task or speaker == "agent":
-            return last.of_task
+    last = before.entries.last
+    if (
+        isinstance(last, Message)
+        and last.turn == before.turn
+        and not last.is_over
+        and (last.of_task or last.speaker == "agent")
+    ):
+        return last.of_task
     return any(map(calls.runs_task, before.entries.unfinished()))
 
 
@@ -151,7 +156,7 @@ def _say(
     last = before.entries.last
     if (
         not isinstance(last, Message)
-        or (last.turn, last.speaker, last.of_task) != (before.turn, speaker, of_task)
+        or not (last.turn == before.turn and last.speaker == speaker and last.of_task == of_task)
         or (last.message_id and message_id and last.message_id != message_id)
         or (last.is_over and not text[0].isspace())
     ):

@@ -14,9 +14,7 @@ from ..rendering.entry import render
 from ..rendering.plain import prose
 from .cell import Bundle, Cell
 from .open_question import OpenQuestion
-
-INTERVAL = 0.05
-"""Seconds between two pieces of text."""
+from .pacer import Pacer
 
 
 class Console:
@@ -29,10 +27,7 @@ class Console:
         self._read: dict[int, int] = {}
         self._text = ""
         self._line_ended = True
-        self._loop = loop
-        self._timer: asyncio.TimerHandle | None = None
-        # No text is to be sent before this time of the loop.
-        self._rest = 0.0
+        self._loop, self._pacer = loop, Pacer(loop, self._flush)
 
     def put(self, entry: Entry) -> None:
         """Print what is new of `entry`, or keep it until it is over."""
@@ -70,15 +65,12 @@ class Console:
             self._printed.add(message.id)
         self._text += "".join(message.text.parts(self._read.get(message.id, 0)))
         self._read[message.id] = len(message.text)
-        if self._timer is None:
-            self._timer = self._loop.call_at(self._rest, self._flush)
+        self._pacer.wake()
 
     def _flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._pacer.stop()
         if self._text:
-            self._rest = self._loop.time() + INTERVAL
+            self._pacer.next_at = self._pacer.rest(self._loop.time(), len(self._text))
             self._line_ended = self._text.endswith("\n")
             self._cell.stream(prose(self._text))
             self._text = ""

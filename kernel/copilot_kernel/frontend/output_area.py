@@ -1,7 +1,7 @@
 """A cell's output in a notebook: slots that are drawn a little after they changed.
 
 The first change is drawn at once, then at most `MAX_PER_SECOND` displays go out, and a large one more rarely than a
-small one.
+small one; see `pacer.py`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,15 @@ from . import vs_code
 from .cell import Bundle, Cell
 from .first_status import BLANK
 from .open_question import OpenQuestion
+from .pacer import MAX_PER_SECOND, Pacer
 from .slots import Slot, Slots
 
-MAX_PER_SECOND = 20
-SECONDS_PER_CHARACTER = 8e-6
-"""Of a display's text/plain and text/html: bounds what is sent per byte of the agent's text."""
 STATUS_DELAY = 0.2
 """Seconds from the first status until it is shown."""
 AFTER_ANSWER = 0.02
 """Seconds until a decided question goes: the agent gets the answer first."""
-UNREAD_SECONDS = 0.5
-"""How long text waits until it is read: where its display rests longer, little is left to do at the end."""
-REST_PER_WORK = 4.0
-"""Seconds without drawing for each second that drawing took."""
+UNREAD_SECONDS = 0.05
+"""How long text waits until it is read and rendered: where its display rests longer, little is left to do then."""
 STEP_SECONDS = 0.01
 """Of reading or rendering, after which other work of the event loop gets a turn."""
 STEP_CHARS = 1 << 15
@@ -56,29 +52,30 @@ class OutputArea:
         # From above.
         self._displayed: list[Slot] = []
         self._loop = loop
-        self._timer: asyncio.TimerHandle | None = None
         self._when_drawn: list[Callable[[], None]] = []
-        self._status = ""
-        self._status_timer: asyncio.TimerHandle | None = None
-        self._has_status = cell.status_id != ""
-        if self._has_status:
+        # The status that is not shown yet, and from when on one is shown.
+        self._status: str | None = None
+        self._status_at = 0.0
+        if cell.status_id:
             self._displayed.append(self._slots.begin_with(cell.status_id, STARTING, render_status(STARTING)))
             cell.status_id = ""
+        else:
+            self._status_at = inf
         self._is_vs_code = vs_code.is_cell(cell.cell_id)
-        # Nothing is to be sent before these times of the loop, except at the very end.
+        # Nothing is to be sent before this time of the loop, except at the very end.
         self._held = loop.time() + vs_code.HOLD_SECONDS if self._is_vs_code else 0.0
-        self._rest = self._held
+        self._pacer = Pacer(loop, self._draw, self._held)
 
     def put(self, entry: Entry) -> None:
         """Show `entry`, new or changed."""
         if entry.id not in self._unread:
-            self._wake_at(min(self._slots.rest(entry.id), self._loop.time() + UNREAD_SECONDS))
+            self._pacer.wake(min(self._slots.rest(entry.id), self._loop.time() + UNREAD_SECONDS))
         self._unread[entry.id] = entry
 
     async def drawn(self) -> None:
         """Draw everything that waits, step by step. What comes meanwhile waits for `settle`."""
         await asyncio.sleep(self._held - self._loop.time())
-        self._stop_timer()  # else both would draw in one turn of the event loop
+        self._pacer.stop()  # else both would draw in one turn of the event loop
         while self._unread:
             self._read(self._loop.time() + STEP_SECONDS)
             await asyncio.sleep(0)
@@ -97,37 +94,26 @@ class OutputArea:
         self._read()
         decide = self._slots.open_question(question)
         self._when_drawn.append(question.shown.set)
-        self._wake(after=0.0)
+        self._hurry()
 
         def close(line: Notice) -> None:
             decide(line)
-            self._wake(after=AFTER_ANSWER)
+            self._hurry(AFTER_ANSWER)
 
         return close
 
     def status(self, words: str) -> None:
         """Say what the turn is doing, or take that away. A turn that answers at once shows nothing of the kind."""
         self._status = words
-        now = self._loop.time()
-        if self._has_status:
-            self._show_status()
-        elif self._status_timer is None:
-            self._status_timer = self._loop.call_at(now + STATUS_DELAY, self._show_status)
-        elif self._status_timer.when() <= now:
-            self._show_status()
-
-    def _show_status(self) -> None:
-        self._read(self._loop.time() + STEP_SECONDS)
-        self._slots.show_status(self._status, is_brief=self._is_vs_code)
-        self._wake()
+        self._status_at = min(self._status_at, self._loop.time() + STATUS_DELAY)
+        self._pacer.wake(self._status_at)
 
     def settle(self) -> None:
         """Send everything that waits, and take open questions away: probably nothing follows."""
         self._read()
         self._slots.end_streams()
         self._slots.close_questions()
-        if self._has_status:
-            self._slots.show_status("")
+        self._status, self._status_at = "", 0.0
         self._draw(everything=True)
         for slot in self._slots:
             slot.drawn.clear()
@@ -146,51 +132,53 @@ class OutputArea:
             self._cell.display(bundle, display_id=display_id, metadata=metadata)
         return "" if self._is_vs_code else slot.display_id
 
-    def _wake(self, after: float | None = None) -> None:
-        """Draw in a moment: never inside of `put`, so that what came in one piece from the agent goes in one.
+    def _hurry(self, after: float = 0.0) -> None:
+        """Draw what waits after so many seconds, however much was sent.
 
-        `after` so many seconds, however much was sent.
+        Never inside of the call: what came in one piece from the agent goes in one.
         """
-        if after is None and self._timer is not None and self._timer.when() <= self._rest:
-            return  # nothing can be sent sooner
-        if after is not None:
-            self._rest = max(self._held, self._loop.time() + after)
-            for _, slot in self._slots.waiting:
-                slot.rest = self._rest
-        if self._unread or self._slots.waiting:
-            self._wake_at(0.0 if self._unread else min(due for due, _ in self._slots.waiting))
-
-    def _wake_at(self, at: float) -> None:
-        """Draw then, or as soon as anything can be sent."""
-        at = max(self._rest, at)
-        if self._timer is None or at < self._timer.when():
-            self._stop_timer()
-            self._timer = self._loop.call_at(at, self._draw)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._pacer.next_at = max(self._held, self._loop.time() + after)
+        self._slots.hurry(self._pacer.next_at)
+        self._pacer.wake()
 
     def _draw(self, everything: bool = False) -> None:
         """Send what changed and has rested; come back for the others."""
-        self._stop_timer()
+        self._pacer.stop()
         now = self._loop.time()
         until = inf if everything else now + STEP_SECONDS
         self._read(until)
-        sent = 0
-        for slot in [slot for due, slot in self._slots.waiting if everything or due <= now]:
-            if not self._prepared(slot, until):
-                break  # those below must not come before it
-            sent += self._send(slot)
-            if self._loop.time() > until:
-                break
-        self._rest = now + sent / MAX_PER_SECOND
+        if self._status is not None and self._status_at <= now:
+            self._slots.show_status(self._status, is_brief=self._is_vs_code)
+            self._status = None
+        sent, is_late = self._send_due(now, until)
+        self._pacer.next_at = now if is_late else now + sent / MAX_PER_SECOND
         if not any(slot.dirty and slot.question for slot in self._slots):
             reports, self._when_drawn = self._when_drawn, []
             for report in reports:
                 report()
-        self._wake()
+        times = [due for due, _ in self._slots.waiting]
+        if self._status is not None:
+            times.append(self._status_at)
+        if is_late or self._unread:
+            times.append(now)
+        if times:
+            self._pacer.wake(min(times))
+
+    def _send_due(self, now: float, until: float) -> tuple[int, bool]:
+        """The number of displays that were sent, and whether there was no time for more.
+
+        Text is rendered as it comes, so that little is left to do when it is due.
+        """
+        sent = 0
+        for due, slot in self._slots.waiting:
+            is_due = due <= now or until == inf
+            if (is_due or slot.alone) and not self._prepared(slot, until):
+                return sent, True  # those below must not come before it
+            if is_due:
+                sent += self._send(slot)
+            if self._loop.time() > until:
+                return sent, True
+        return sent, False
 
     def _read(self, until: float = inf) -> None:
         """Put what is new into its slots, a little of it even if this time of the loop has passed."""
@@ -223,18 +211,11 @@ class OutputArea:
         if changed:
             self._send_bundle(slot, bundle)
             slot.shown = bundle
-            slot.rest = max(slot.rest, self._rest_after(bundle, began))
-            if slot.alone:
-                self._slots.delay_text(slot.rest)
+            self._slots.rested(slot, self._pacer.rest(began, _size(bundle)))
         if slot.question is None and slot.card is not None:
             slot.card.close()
             slot.card = None
         return changed
-
-    def _rest_after(self, bundle: Bundle, began: float) -> float:
-        """When to send it again: what is large on the wire, or slow to draw, must not take up the kernel."""
-        now = self._loop.time()
-        return now + max(1 / MAX_PER_SECOND, _size(bundle) * SECONDS_PER_CHARACTER, (now - began) * REST_PER_WORK)
 
     def _send_bundle(self, slot: Slot, bundle: Bundle) -> None:
         if slot.shown is None:

@@ -48,12 +48,12 @@ class Slot:
     shown: Bundle | None = None
     """What was sent last."""
     rest: float = 0.0
-    """Not to be sent before this time of the loop; see `Slots.waiting`."""
+    """Not to be sent before this time; see `Slots.waiting`."""
 
     def put(self, key: Hashable, item: Item) -> None:
         """Show `item`, in the place of what had its key."""
         self.items[key] = item
-        self.dirty = True
+        self.dirty, self.steps = True, None
 
     def take(self, key: Hashable) -> Item:
         """Show it no longer."""
@@ -114,18 +114,21 @@ class Slots:
         self._slot_of: dict[int, Slot] = {}
         self._streams: dict[int, Stream] = {}
         self._growing: set[int] = set()
+        # Text that grows is not to be sent before this time: what is complete is sent at once, but counts as well.
+        self._text_rest = 0.0
 
     def __iter__(self) -> Iterator[Slot]:
         return iter((*self._slots, *filter(None, [self._status]), *chain.from_iterable(self._spare)))
 
     @property
     def waiting(self) -> list[tuple[float, Slot]]:
-        """What changed, from above, and from which time of the loop on it may be sent.
+        """What changed, from above, and from which time on it may be sent.
 
         Displays keep their order: what was not sent yet is due at once if something stands below it.
         """
-        slots = list(self)
-        return [(each.rest if each.shown or each is slots[-1] else 0.0, each) for each in slots if each.dirty]
+        slots, growing = list(self), {self._slot_of[entry_id] for entry_id in self._growing}
+        rests = [(self._text_rest if each in growing else each.rest, each) for each in slots if each.dirty]
+        return [(rest if each.shown or each is slots[-1] else 0.0, each) for rest, each in rests]
 
     def put(self, entry: Entry, limit: int = MAX_CHARS) -> bool:
         """Show `entry` in its slot: the one that it has, the last one, or a new one.
@@ -141,15 +144,22 @@ class Slots:
         return True
 
     def rest(self, entry_id: int) -> float:
-        """Not to be drawn again before this time of the loop."""
+        """Not to be drawn again before this time."""
         slot = self._slot_of.get(entry_id)
-        return slot.rest if slot else 0.0
+        return self._text_rest if entry_id in self._growing else slot.rest if slot else 0.0
 
-    def delay_text(self, until: float) -> None:
-        """Draw what still grows no sooner: what is complete is drawn at once, but counts as well."""
-        for entry_id in self._growing:
-            slot = self._slot_of[entry_id]
-            slot.rest = max(slot.rest, until)
+    def rested(self, slot: Slot, until: float) -> None:
+        """`slot` was sent; what changes in it is sent again when that time has come."""
+        if slot.alone:
+            self._text_rest = until
+        else:
+            slot.rest = until
+
+    def hurry(self, at: float) -> None:
+        """Send what waits at that time."""
+        self._text_rest = at
+        for slot in self:
+            slot.rest = at
 
     def end_streams(self) -> None:
         """The messages are probably complete: their last pieces are rendered as a whole."""
@@ -226,18 +236,13 @@ class Slots:
 
     def _put_text(self, entry: Message, limit: int) -> bool:
         """Each piece in a slot of its own; a finished one stays where it grew."""
-        stream, rest = self._streams.setdefault(entry.id, Stream()), 0.0
+        stream = self._streams.setdefault(entry.id, Stream())
         for piece in stream.feed(entry.text, limit):
-            slot = self._slot_for(entry.id, alone=True)
-            slot.put((entry.id, piece.number), piece)
-            if len(slot.items) == 1:  # complete: it is drawn at once, and what grows rests instead
-                rest, slot.rest = max(rest, slot.rest), 0.0
+            self._slot_for(entry.id, alone=True).put((entry.id, piece.number), piece)
             del self._slot_of[entry.id]
         self._growing.discard(entry.id)
         if not stream.is_blank:
-            slot = self._slot_for(entry.id, alone=True)
-            slot.put((entry.id, stream.number), stream)
-            slot.rest = max(rest, slot.rest)
+            self._slot_for(entry.id, alone=True).put((entry.id, stream.number), stream)
             self._growing.add(entry.id)
         return stream.is_read
 

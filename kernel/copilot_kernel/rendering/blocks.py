@@ -19,7 +19,7 @@ from .plain import split_lines
 
 KIB = 1024
 # (number of the first piece beyond, characters).
-_SIZES = ((14, 16 * KIB), (27, 64 * KIB), (28, 256 * KIB))
+_SIZES = ((4, 8 * KIB), (9, 16 * KIB), (28, 47 * KIB))
 _LAST_SIZE = 768 * KIB
 PLAIN_FROM = 28
 """The first piece that is shown as it is: in what comes after a million characters, nobody looks for a table."""

@@ -29,6 +29,8 @@ _MAX_NAMED = 6  # kinds of hidden characters, in a warning
 _WHITE = re.compile(r"[ \t\r\n]+")
 _MAX_EMPTY_LINES = 3
 _RUNS = re.compile(rf"(\n(?:[ \t]*\n){{{_MAX_EMPTY_LINES},}}|[ -~]+)")
+_PLAIN = re.compile(r"[ -~\t\n]*")
+_PLAIN_RUNS = re.compile(r"([ -~\t\n]+)")
 
 
 def whole(text: str) -> str:
@@ -46,7 +48,8 @@ def clean(text: object) -> str:
 
 def prose(text: object) -> str:
     """`clean(text)` with hidden characters made visible, but for those that some language needs."""
-    return visible_text(clean(text), gaps=False)
+    text = str(text)
+    return text if _PLAIN.fullmatch(text) else visible_text(clean(text), gaps=False)
 
 
 def one_line(text: object) -> str:
@@ -66,7 +69,7 @@ def visible(text: object, *, gaps: bool = True) -> Iterator[tuple[str, str]]:
     more than three empty lines in a row. With `gaps=False`, for prose, code and output, empty lines and characters that
     some languages need stay as they are, so that copied text is still correct.
     """
-    for run in _RUNS.split(whole(str(text)).replace("\r\n", "\n")):
+    for run in (_RUNS if gaps else _PLAIN_RUNS).split(whole(str(text)).replace("\r\n", "\n")):
         if gaps and not run.strip() and run.count("\n") > _MAX_EMPTY_LINES:
             yield from (("\n", ""), (f"⟨{run.count(chr(10)) - 1} empty lines⟩", "empty lines"), ("\n", ""))
         elif run and is_visible(run.replace("\n", "").replace("\t", "")):

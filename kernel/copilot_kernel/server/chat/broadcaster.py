@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from copilot_widgets.answers import Reply
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from ...acp.elicitation import Elicitation, ElicitationAnswer
 from ...acp.messages import PermissionOption
@@ -22,10 +24,11 @@ from ...rendering.markup import escape
 from ...rendering.permission_options import STANDING, label, remark, remembered
 from ...rendering.plain import visible_line
 from ...rendering.question import allowed_by, languages_in
-from .encoder import CallIds, EntryEncoder, Line, SaveFile, arguments, last_messages, tool
-from .html import HtmlBatcher
+from .feed import CallIds, EntryFeed, SaveFile, Update, arguments, tool
+from .history import Line, last_messages
+from .html import EntryHtml, HtmlBatcher
 from .outbox import newest
-from .wire import AnswerOption, ApprovalRequest, ApproveTool, Delta, EntryHtml, Event, Message, SandboxResult
+from .wire import ApproveTool, Message, event, notice
 
 MAX_REPLAYED_ENTRIES = 500
 SUMMARY_PIECE = 10**9
@@ -33,8 +36,6 @@ SUMMARY_PIECE = 10**9
 MAX_QUESTION_CHARS = 4_000_000
 """Of a question's HTML; what cannot be shown is rejected."""
 FORM_NOT_SHOWN = "The agent asked for input that this chat cannot show; the request was declined"
-# Events that HTML subscribers get as HTML instead.
-_SHOWN_AS_HTML = frozenset({"thought", "plan", "prompt", "notice", "resource_link", "tool_start", "tool_update"})
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ class Subscriber(Protocol):
 
     wants_html: bool
 
-    def receive(self, message: Message) -> None:
+    def receive(self, update: Update) -> None:
         """Send it when there is time; never waits."""
 
 
@@ -56,10 +57,10 @@ class PendingApprovals:
 
     def __init__(self, call_ids: CallIds, publish: Callable[[Message], None], root: str, limit: float) -> None:
         self._call_ids, self._publish, self._root, self._limit = call_ids, publish, root, limit
-        self._open: dict[str, tuple[ApprovalRequest, PermissionQuestion]] = {}
+        self._open: dict[str, tuple[Message, PermissionQuestion]] = {}
 
     @property
-    def requests(self) -> tuple[ApprovalRequest, ...]:
+    def requests(self) -> tuple[Message, ...]:
         """The open questions, oldest first."""
         return tuple(request for request, _ in self._open.values())
 
@@ -71,8 +72,9 @@ class PendingApprovals:
         question = PermissionQuestion(asked, self._root, places=())
         if len(question.html) > MAX_QUESTION_CHARS:
             return PermissionAnswer(policy.reject(asked.options), "none", "it is too large to be shown here")
-        request, answer = self._request(question), question.unanswered("withdrawn")
-        self._open[request.call_id] = request, question
+        call_id = self._call_ids.of_question(asked.call, asked.key)
+        request, answer = self._request(question, call_id), question.unanswered("withdrawn")
+        self._open[call_id] = request, question
         self._publish(request)
         try:
             async with asyncio.timeout(self._limit):
@@ -81,10 +83,9 @@ class PendingApprovals:
             reason = f"no answer within {self._limit:g} s"
             answer = PermissionAnswer(policy.reject(asked.options), "none", reason)
         finally:
-            del self._open[request.call_id]
+            del self._open[call_id]
             words = visible_line(answer.words(asked.options))
-            fields = {"call_id": request.call_id, "approved": answer.allows, "reason": words}
-            self._publish(Event("approval_resolved", fields))
+            self._publish(event("approval_resolved", call_id=call_id, approved=answer.allows, reason=words))
         return answer
 
     def answer(self, action: ApproveTool) -> None:
@@ -104,28 +105,34 @@ class PendingApprovals:
         if option is None:
             found.settle(PermissionAnswer(None, "you"))
         elif complaint := found.reply(Reply(options.index(option), reason, rule)):
-            self._publish(Event("rule_refused", {"call_id": action.call_id, "content": complaint}))
+            self._publish(event("rule_refused", call_id=action.call_id, content=complaint))
 
-    def _request(self, question: PermissionQuestion) -> ApprovalRequest:
+    def _request(self, question: PermissionQuestion, call_id: str) -> Message:
+        """`about` names in a line what an answer allows.
+
+        `suggestion` is the narrowest rule that would cover it; empty if none is worth saving.
+        """
         asked, rule = question.question, question.answers.rule
-        return ApprovalRequest(
-            call_id=self._call_ids.of_question(asked.call, asked.key),
+        request = event(
+            "tool_approval_request",
+            call_id=call_id,
             tool=tool(asked.call),
             arguments=arguments(asked.call),
             title=visible_line(asked.call.best_title),
-            options=tuple(_option(asked, option) for option in asked.options),
+            options=[_option(asked, option) for option in asked.options],
             entry=asked.call.id,
-            html=question.html,
             about=allowed_by(asked, self._root),
             suggestion=rule.value if rule else "",
-            headline=question.title,
-            answers=question.answers,
         )
+        shown = {"html": question.html, "headline": question.title, "answers": to_builtins(question.answers)}
+        return replace(request, html=shown)
 
 
-def _option(question: Question, option: PermissionOption) -> AnswerOption:
+def _option(question: Question, option: PermissionOption) -> dict[str, str]:
+    """`remark` belongs beside its name; `meaning`: what comes of one that the agent remembers."""
     meaning = remembered(question, option) if option.kind in STANDING else ""
-    return AnswerOption(option.id, label(question, option), option.kind, remark(option), meaning)
+    more = {"remark": remark(option), "meaning": meaning}
+    return {"id": option.id, "name": label(question, option), "kind": option.kind, **more}
 
 
 def _chosen(action: ApproveTool, options: tuple[PermissionOption, ...]) -> PermissionOption | None:
@@ -156,7 +163,7 @@ class Broadcaster:
         self.summaries: dict[int, str] = {}
         """HTML of what turns changed, by their numbers; sent to who joins after the end."""
         self._conversation = conversation
-        self._encoder = EntryEncoder(call_ids, save_file)
+        self._feed = EntryFeed(call_ids, save_file)
         self._html = HtmlBatcher(self.publish, self._is_watched, lambda: conversation().entries, cwd)
         self._state: dict[str, Any] = {}
         self._status = ""
@@ -174,47 +181,42 @@ class Broadcaster:
         """
         self._html.flush()
         conversation = self._conversation()
+        missed: Iterable[Update] = ()
         if lines := earlier if subscriber.wants_html else last:
-            messages = [_line(each, subscriber.wants_html) for each in lines]
-            subscriber.receive(Event("history", {"messages": messages}))
+            subscriber.receive(event("history", messages=[_line(each, subscriber.wants_html) for each in lines]))
         if subscriber.wants_html:
-            self._replay_html(subscriber, conversation)
+            missed = self._replay_html(conversation)
         elif running:
-            self._replay_turn(subscriber, conversation)
+            missed = self._replay_turn(conversation)
         self._state = _states(conversation)
-        for name, fields in self._state.items():
-            subscriber.receive(Event(name, fields))
-        for request in self.approvals.requests:
-            subscriber.receive(request)
+        states = (event(name, **fields) for name, fields in self._state.items())
+        for update in (*missed, *states, *self.approvals.requests):
+            subscriber.receive(update)
         self.subscribers.add(subscriber)
 
-    def publish(self, message: Message) -> None:
-        """Send to every subscriber for whose form it is meant."""
+    def publish(self, update: Update) -> None:
+        """Send to every subscriber."""
         for subscriber in tuple(self.subscribers):
-            if _is_for(message, subscriber.wants_html):
-                subscriber.receive(message)
+            subscriber.receive(update)
 
     def settle(self) -> None:
         """Send what waits: the response is over."""
         self._html.settle()
         self._publish_state()
 
-    def _replay_html(self, subscriber: Subscriber, conversation: Conversation) -> None:
+    def _replay_html(self, conversation: Conversation) -> Iterator[Update]:
         first = next((each.id for each in last_messages(conversation)), 0)
         entries = conversation.entries[max(first, len(conversation.entries) - MAX_REPLAYED_ENTRIES) :]
-        for message in self._html.replay(entries):
-            subscriber.receive(message)
+        yield from self._html.replay(entries)
         for entry in entries:
-            for file in self._encoder.files.get(entry.id, ()):
-                subscriber.receive(file)
+            yield from self._feed.files.get(entry.id, ())
         for turn, last in {entry.turn: entry.id for entry in entries}.items():
             if summary := self.summaries.get(turn):
-                subscriber.receive(EntryHtml(last, SUMMARY_PIECE, "footer", summary))
+                yield EntryHtml(last, SUMMARY_PIECE, "footer", summary)
 
-    def _replay_turn(self, subscriber: Subscriber, conversation: Conversation) -> None:
+    def _replay_turn(self, conversation: Conversation) -> Iterator[Update]:
         entries = conversation.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:]
-        for message in newest(message for entry in entries for message in self._encoder.encode_again(entry)):
-            subscriber.receive(message)
+        yield from newest(update for entry in entries for update in self._feed.again(entry))
 
     # -- the view ---------------------------------------------------------------------------------------------------
 
@@ -222,11 +224,11 @@ class Broadcaster:
         """`entry` is new or changed."""
         begin(entry)
         try:
-            messages = tuple(self._encoder.encode(entry))
+            updates = tuple(self._feed.changes(entry))
             if not self.replays:
                 self._html.put(entry)
-                for message in messages:
-                    self.publish(message)
+                for update in updates:
+                    self.publish(update)
                 self._publish_state()
         # As in a cell: a bug in encoding one entry must not end the turn, nor the connection that it came by.
         except Exception as error:
@@ -236,7 +238,7 @@ class Broadcaster:
         """A passing line."""
         if words != self._status:
             self._status = words
-            self.publish(Event("status", {"content": words}))
+            self.publish(event("status", content=words))
 
     attended = True
 
@@ -253,31 +255,14 @@ class Broadcaster:
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
         """Decline: the protocol has no message for forms."""
-        self.notice("warning", FORM_NOT_SHOWN, request.message)
+        self.publish(notice("warning", FORM_NOT_SHOWN, request.message))
         return ElicitationAnswer("decline", reason="this chat cannot ask for it")
-
-    def notice(self, severity: str, title: str, description: str = "") -> None:
-        """Send a line that is not an entry of the conversation, to HTML subscribers, too."""
-        fields = {"severity": severity, "title": title, "description": description}
-        for subscriber in tuple(self.subscribers):
-            subscriber.receive(Event("notice", fields))
 
     def _publish_state(self) -> None:
         for name, fields in _states(self._conversation()).items():
             if self._state.get(name) != fields:
                 self._state[name] = fields
-                self.publish(Event(name, fields))
-
-
-def _is_for(message: Message, wants_html: bool) -> bool:
-    match message:
-        case EntryHtml():
-            return wants_html
-        case Delta() | SandboxResult():
-            return not wants_html
-        case Event(event=event):
-            return not (wants_html and event in _SHOWN_AS_HTML)
-    return True
+                self.publish(event(name, **fields))
 
 
 def _line(line: Line, wants_html: bool) -> dict[str, str]:

@@ -13,7 +13,7 @@ from ...frontend.commands import TABLE, Command
 from ...rendering.failure import render_failure
 from ...rendering.markup import Bundle
 from ...rendering.report import Wording
-from .wire import CommandResult, Failure
+from . import wire
 
 WORDING = Wording("try again", "/", frozenset(TABLE))
 ALIASES = {"models": "model"}
@@ -73,7 +73,7 @@ def is_immediate(text: str) -> bool:
     return typed is not None and typed.name in IMMEDIATE and not typed.rest
 
 
-async def run(context: CommandContext, command: Command) -> CommandResult:
+async def run(context: CommandContext, command: Command) -> wire.Message:
     """Run `command`. Raises CopilotError."""
     if command.name in UNAVAILABLE and (command.rest or command.name != "agent"):
         raise UsageError(f"/{command.name} is not available in a chat.", UNAVAILABLE[command.name])
@@ -87,11 +87,11 @@ async def run(context: CommandContext, command: Command) -> CommandResult:
     return output.result()
 
 
-def failure(error: CopilotError) -> Failure:
+def failure(error: CopilotError) -> wire.Message:
     """What happened and what to do next, as text and as HTML."""
     message = str(error) if isinstance(error, AgentError) else WORDING.adapt(str(error))
     html = render_failure(error, WORDING)["text/html"]
-    return Failure("\n".join(filter(None, (message, WORDING.adapt(error.hint)))), html)
+    return wire.failure("\n".join(filter(None, (message, WORDING.adapt(error.hint)))), html)
 
 
 @dataclass
@@ -112,10 +112,11 @@ class OutputRecorder(CommandOutput):
         """Refuse: whoever has the key of the chat may not widen what the server's settings allow."""
         raise UsageError(WIDENED, WIDENED_HINT)
 
-    def result(self) -> CommandResult:
+    def result(self) -> wire.Message:
         """All that was shown."""
         text = "\n\n".join(str(each.get("text/plain", "")) for each in self.bundles)
-        return CommandResult(text, "".join(str(each.get("text/html", "")) for each in self.bundles))
+        html = "".join(str(each.get("text/html", "")) for each in self.bundles)
+        return wire.Message("message", {"content": text}, {"html": html})
 
 
 def _typed(text: str) -> Command | None:

@@ -15,21 +15,20 @@ from functools import partial
 from itertools import takewhile
 from typing import assert_never
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ...conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
 from ...frontend.lexers import begin
+from ...frontend.pacer import Pacer
 from ...frontend.slot_items import Piece, Stream
 from ...rendering.attachment import attachment_html, attachment_text
 from ...rendering.entry import MAX_GROUP, is_quiet, parts, render, render_group
 from ...rendering.markup import escape, pre
 from ...rendering.output import shortened
-from .encoder import card, is_file, prompt_text
-from .wire import EntryHtml
+from .history import prompt_text
+from .media import card, is_file
 
-MAX_PER_SECOND = 20
-SECONDS_PER_CHARACTER = 3e-6
-PAUSE_PER_WORK = 3.0
 RENDER_SECONDS, FINAL_RENDER_SECONDS = 0.1, 1.0
 """How long rendering may block the event loop, while something changes and at the end of a response."""
 MAX_REPLAY_CHARS = 1_000_000
@@ -38,6 +37,16 @@ MAX_ENTRY_CHARS = 2_000_000
 """Of one entry's HTML; a larger one is sent as shortened text."""
 
 _log = logging.getLogger(__name__)
+
+
+class EntryHtml(Struct, frozen=True):
+    """`html` replaces what stood at (`entry`, `piece`); it is empty if the entry is shown with an earlier one."""
+
+    entry: int
+    piece: int
+    kind: str
+    html: str
+    status: str = ""
 
 
 class HtmlBatcher:
@@ -59,8 +68,8 @@ class HtmlBatcher:
         self._grouped: set[int] = set()
         self._backlog: deque[Iterator[EntryHtml]] = deque()
         self._streams: dict[int, Stream] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._next_at = 0.0
+        self._loop = asyncio.get_running_loop()
+        self._pacer = Pacer(self._loop, self.flush)
 
     def put(self, entry: Entry) -> None:
         """`entry` is new or changed."""
@@ -68,27 +77,22 @@ class HtmlBatcher:
             self._streams.clear()
             return
         self._dirty[entry.id] = entry
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_at(self._next_at, self.flush)
+        self._pacer.wake()
 
     def flush(self, seconds: float = RENDER_SECONDS) -> None:
         """Send what waits, now; what takes longer than `seconds`, or needs a lexer that is not loaded, comes later."""
         self._send(seconds, {id: entry for id, entry in self._dirty.items() if begin(entry)})
 
     def _send(self, seconds: float, later: dict[int, Entry]) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._pacer.stop()
         dirty, self._dirty = self._dirty, later
         self._backlog.extend(self._changes(entry) for id, entry in dirty.items() if id not in later)
-        loop = asyncio.get_running_loop()
-        began, length = loop.time(), 0
-        while self._backlog and loop.time() - began < seconds:
+        began, length = self._loop.time(), 0
+        while self._backlog and self._loop.time() - began < seconds:
             length += self._send_next()
-        worked = (loop.time() - began) * PAUSE_PER_WORK
-        self._next_at = loop.time() + max(1 / MAX_PER_SECOND, length * SECONDS_PER_CHARACTER, worked)
+        self._pacer.next_at = self._pacer.rest(began, length)
         if self._backlog or self._dirty:
-            self._timer = loop.call_at(self._next_at, self.flush)
+            self._pacer.wake()
 
     def settle(self) -> None:
         """Send what waits; no message grows after this."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import mimetypes
 import os
 import re
@@ -16,12 +17,13 @@ import tempfile
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock
 from ...rendering.attachment import IMAGES, SOUNDS, file_name
 from ...rendering.plain import whole
-from .wire import File
 
+CARD_TYPE = "application/vnd.microsoft.card.adaptive"
 MAX_FILE_BYTES = 20 * 2**20
 MAX_TOTAL_BYTES = 256 * 2**20
 """Of all files; the oldest are removed."""
@@ -32,8 +34,9 @@ _BINARY = "application/octet-stream"
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """`name` is for people; `size` in bytes."""
+    """`name` is for people, `url` its address; `size` in bytes."""
 
+    url: str
     path: Path
     mime: str
     name: str
@@ -60,7 +63,7 @@ class MediaStore:
         self._folder: Path | None = None
         self._files: OrderedDict[str, StoredFile] = OrderedDict()
 
-    def save(self, block: Block) -> File | None:
+    def save(self, block: Block) -> StoredFile | None:
         """Save the content of `block`. None if it is empty, too large, or not base64."""
         content = _content(block)
         if content is None or len(content) > MAX_FILE_BYTES:
@@ -68,9 +71,10 @@ class MediaStore:
         mime = _mime_type(block)
         key = secrets.token_urlsafe(16) + (mimetypes.guess_extension(mime) or "")
         name = file_name(getattr(block, "uri", ""), mime)
-        self._files[key] = StoredFile(self._write(key, content), mime, name, len(content))
+        file = StoredFile(self._url + key, self._write(key, content), mime, name, len(content))
+        self._files[key] = file
         self._remove_oldest()
-        return File(self._url + key, mime, name)
+        return file
 
     def find(self, key: str) -> StoredFile | None:
         """The file of that name, unless it was removed."""
@@ -119,3 +123,19 @@ def _mime_type(block: Block) -> str:
     claimed = getattr(block, "mime_type", "").partition(";")[0].strip().lower()
     is_text = isinstance(block, EmbeddedResource) and block.blob is None
     return claimed if _MIME_TYPE.fullmatch(claimed) else "text/plain" if is_text else _BINARY
+
+
+def card(block: Any) -> Any:
+    """The content of an adaptive card; None if `block` is not one, or not a JSON object."""
+    if not isinstance(block, EmbeddedResource) or block.mime_type.partition(";")[0].strip().lower() != CARD_TYPE:
+        return None
+    try:
+        found = json.loads(block.text or "")
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def is_file(block: Block) -> bool:
+    """Whether it holds data of its own, or a text that is a file."""
+    return isinstance(block, ImageBlock | AudioBlock | EmbeddedResource) and card(block) is None

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Hashable, Iterable
 from itertools import count
 
-from .wire import EntryHtml, Event, Message, compose
+from .feed import Update, messages
+from .wire import Message, compose
 
 MAX_CHARS = 8 * 2**20
 """Of all messages that wait."""
@@ -33,8 +34,12 @@ class Outbox:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def put(self, message: Message) -> None:
-        """Let `message` wait."""
+    def put(self, update: Update) -> None:
+        """Let the messages about `update` wait."""
+        for message in messages(update, self._with_html):
+            self._add(message)
+
+    def _add(self, message: Message) -> None:
         if self.overflowed:
             return
         key, text = _replacement_key(message) or next(self._numbers), compose(message, self._with_html)
@@ -57,18 +62,19 @@ class Outbox:
         return text
 
 
-def newest(messages: Iterable[Message], max_chars: int = MAX_CHARS // 2) -> list[Message]:
-    """The last of `messages` that fit, so that joining does not overflow the outbox."""
-    kept: list[Message] = []
-    for message in reversed(list(messages)):
-        max_chars -= len(compose(message))
+def newest(updates: Iterable[Update], max_chars: int = MAX_CHARS // 2) -> list[Update]:
+    """The last of `updates` that fit, so that joining does not overflow the outbox."""
+    kept: list[Update] = []
+    for update in reversed(list(updates)):
+        max_chars -= sum(len(compose(message)) for message in messages(update, with_html=False))
         if max_chars < 0:
             break
-        kept.append(message)
+        kept.append(update)
     return kept[::-1]
 
 
 def _replacement_key(message: Message) -> Hashable:
-    if isinstance(message, EntryHtml):
-        return (message.entry, message.piece)
-    return message.event if isinstance(message, Event) and message.event in REPLACED else None
+    members, name = message.members, message.members.get("event")
+    if name == "entry":
+        return members["entry"], members["piece"]
+    return name if name in REPLACED else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -17,16 +18,13 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 
 from ...acp.messages import SessionInfo
-from ...chat import Chat
 from ...errors import CopilotError
 from ...frontend.chat_runner import CLOSE_LIMIT
-from ...frontend.command_context import newest_first
 from ...frontend.permission_commands import MODES
 from ...rendering.plain import one_line, visible_text
 from ..catalogue import choose
 from ..errors import ApiError
 from ..handler import Handler
-from ..pool import CHAT_PLACE
 from ..status import ModelsHandler
 
 MAX_SESSIONS = 30
@@ -181,8 +179,8 @@ class SessionsHandler(Handler):
     async def get(self) -> None:
         """An empty list if no agent runs, or it does not list sessions. Raises ApiError."""
         self.context.limits.spend()
-        opened = self.context.chats.store
-        found = newest_first(await self._sessions())[:MAX_SESSIONS]
+        opened, taken = self.context.chats.store, self.context.pool.open_sessions
+        found = [each for each in await self._sessions() if opened.find(each.id) or each.id not in taken]
         self.answer_json(
             [
                 {
@@ -191,21 +189,17 @@ class SessionsHandler(Handler):
                     "updated_at": each.updated_at,
                     "open": opened.find(each.id) is not None,
                 }
-                for each in found
+                for each in found[:MAX_SESSIONS]
             ]
         )
 
-    async def _sessions(self) -> tuple[SessionInfo, ...]:
+    async def _sessions(self) -> Sequence[SessionInfo]:
         if not self.context.pool.running:
             return ()
-        runner = self.context.pool.runner(self.context.chat_settings, CHAT_PLACE)
+        context = self.context.chats.services.new_context()
         try:
-            return await runner.do(self._resumable)
+            return await context.list_sessions(here=True)
         except CopilotError:
             return ()
         finally:
-            await runner.close(CLOSE_LIMIT)
-
-    async def _resumable(self, chat: Chat) -> tuple[SessionInfo, ...]:
-        opened, taken = self.context.chats.store, self.context.pool.open_sessions
-        return tuple(each for each in await chat.sessions() if opened.find(each.id) or each.id not in taken)
+            await context.chat_runner.close(CLOSE_LIMIT)

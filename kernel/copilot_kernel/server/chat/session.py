@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -28,11 +26,11 @@ from ..limits import Limits
 from ..pool import CHAT_PLACE, AgentPool
 from . import commands
 from .broadcaster import Broadcaster, Subscriber
-from .encoder import MAX_HISTORY_MESSAGES, Line, SaveFile, as_context, last_lines, last_messages
-from .wire import Done, Event, Failure, SessionCreated
+from .feed import SaveFile
+from .history import MAX_HISTORY_MESSAGES, Line, as_context, last_lines, last_messages
+from .prompts import PromptQueue
+from .wire import Message, done, event, failure, notice
 
-MAX_WAITING = 20
-"""Messages behind the one that runs."""
 INTERNAL_ERROR = "The server failed; see its log."
 CONTEXT_NEXT = "The agent does not remember this conversation; its last messages go with the next prompt"
 CONTEXT_NOW = "The agent has forgotten this conversation; its last messages go with this prompt"
@@ -91,22 +89,15 @@ class ChatSession:
     ) -> None:
         self.context = context
         self.broadcaster = Broadcaster(self.conversation, services.save_file, context.settings.folder, limits.question)
-        self._publish = self.broadcaster.publish
+        self.prompts = PromptQueue(self._respond, context.chat_runner.cancel, self.broadcaster.publish)
         self.id, self.last_used = "", time.monotonic()
+        self.idle_seconds = limits.idle
+        """Seconds after which it is released when idle."""
         self._services, self._limits, self._on_renamed = services, limits, on_renamed
-        # Its session began elsewhere, and the agent can load it again.
-        self._is_loaded = False
         # Messages from before this session, which the agent does not show.
         self._earlier: tuple[Line, ...] = ()
         # They go with the next prompt.
         self._needs_context = False
-        self._queue: deque[str] = deque()
-        # Messages that waited when the turn was stopped; each gets its `Done`, in its turn.
-        self._dropped = 0
-        # Before the prompt that runs next had reached the agent.
-        self._stopped = False
-        self._work: asyncio.Task[None] | None = None
-        self._immediate: set[asyncio.Task[None]] = set()
 
     def conversation(self) -> Conversation:
         """As it stands."""
@@ -120,6 +111,7 @@ class ChatSession:
         await self.context.do(self._services.open_session)
         state = await self.context.ready()
         self.id, self._earlier, self._needs_context = (state.id if state else ""), earlier, bool(earlier)
+        self.idle_seconds = self._limits.idle
 
     async def resume(self, session_id: str, earlier: tuple[Line, ...] = ()) -> None:
         """Have the agent load a session; it may not show what was said `earlier`. Raises CopilotError."""
@@ -128,14 +120,12 @@ class ChatSession:
             await self.context.do(lambda chat: chat.resume(session_id, self.broadcaster))
         finally:
             self.broadcaster.replays = False
-        self.id, self._is_loaded = session_id, True
+        self.id, self.idle_seconds = session_id, min(self._limits.idle, self._limits.loaded_idle)
         self._earlier = earlier if not last_messages(self.conversation()) else ()
 
     async def close(self) -> None:
         """End what runs, in bounded time."""
-        for task in (self._work, *self._immediate):
-            if task is not None:
-                task.cancel()
+        self.prompts.close()
         await self.context.chat_runner.close(CLOSE_LIMIT)
 
     async def release(self) -> None:
@@ -143,19 +133,9 @@ class ChatSession:
         await self._services.pool.end_session(self.context.chat_runner)
 
     @property
-    def is_running(self) -> bool:
-        """A message runs, or waits."""
-        return self._work is not None and not self._work.done()
-
-    @property
     def is_idle(self) -> bool:
         """Nobody is connected, and nothing runs."""
-        return not self.broadcaster.subscribers and not self.is_running
-
-    @property
-    def idle_seconds(self) -> float:
-        """Seconds after which it is released when idle."""
-        return min(self._limits.idle, self._limits.loaded_idle) if self._is_loaded else self._limits.idle
+        return not self.broadcaster.subscribers and not self.prompts.is_running
 
     @property
     def last(self) -> tuple[Line, ...]:
@@ -165,107 +145,68 @@ class ChatSession:
     # -- subscribers ------------------------------------------------------------------------------------------------
 
     def join(self, subscriber: Subscriber, resumed: str = "") -> None:
-        """Send what `subscriber` missed, and everything from now on."""
+        """Send what `subscriber` missed, and everything from now on.
+
+        `resumed` says how the session continues: `live` (it is still open), `loaded` (by the agent) or `context` (its
+        last messages go with the next prompt); empty for a new one.
+        """
         self.last_used = time.monotonic()
         subscriber.receive(self._created(resumed))
-        self.broadcaster.join(subscriber, self.last, self._earlier, self.is_running)
+        self.broadcaster.join(subscriber, self.last, self._earlier, self.prompts.is_running)
         if self._needs_context:
-            subscriber.receive(Event("notice", {"severity": "info", "title": CONTEXT_NEXT, "description": ""}))
+            subscriber.receive(notice("info", CONTEXT_NEXT))
 
     def leave(self, subscriber: Subscriber) -> None:
         """Send nothing more to `subscriber`; the conversation continues."""
         self.last_used = time.monotonic()
         self.broadcaster.subscribers.discard(subscriber)
 
-    def _created(self, resumed: str) -> SessionCreated:
+    def _created(self, resumed: str) -> Message:
         chat, state = self.context.chat_runner.chat, self.conversation().state
         info = chat.info if chat else None
-        agent = one_line(info.title or info.name) if info else ""
-        model = short_name((state.model if state else None) or "")
-        return SessionCreated(self.id, resumed, self.is_running, agent, model)
+        members = {
+            "session_id": self.id,
+            "resumed": resumed,
+            "running": self.prompts.is_running,
+            "agent": one_line(info.title or info.name) if info else "",
+            "model": short_name((state.model if state else None) or ""),
+        }
+        return Message("session_created", members)
 
-    # -- what subscribers send --------------------------------------------------------------------------------------
+    # -- responses --------------------------------------------------------------------------------------------------
 
-    def send(self, text: str) -> None:
-        """Queue a prompt or a command. Raises UsageError when too many wait."""
-        if not text.strip():
-            raise UsageError("The prompt is empty.", "Write a prompt, or /help.")
-        if len(self._queue) >= MAX_WAITING:
-            raise UsageError(f"{MAX_WAITING} messages are already waiting.", "Wait for the turn to end, or stop it.")
-        if self.is_running and commands.is_immediate(text):
-            task = asyncio.create_task(self._handle(text))
-            self._immediate.add(task)
-            task.add_done_callback(self._immediate.discard)
-            return
-        self._queue.append(text)
-        if self.is_running:
-            self._publish(Event("queued", {"waiting": len(self._queue)}))
-        else:
-            self._work = asyncio.create_task(self._run())
-
-    def stop(self) -> None:
-        """Cancel the turn that runs, and drop what waits."""
-        if self._queue:
-            self.broadcaster.notice("warning", f"Not sent because the turn was stopped: {len(self._queue)} waiting")
-            self._dropped += len(self._queue)
-            self._queue.clear()
-        if not self.context.chat_runner.cancel():
-            self._stopped = True
-            asyncio.get_running_loop().call_soon(self._stop_again)
-
-    def _stop_again(self) -> None:
-        """Cancel a prompt that was on its way to the agent."""
-        if self._stopped and self.context.chat_runner.cancel():
-            self._stopped = False
-
-    async def _run(self) -> None:
-        if not self._queue:  # it was stopped before it could begin
-            self._publish(Event("running", {"running": False}))
-        self._end_dropped()
-        while self._queue:
-            text, self._stopped = self._queue.popleft(), False
-            self._publish(Event("running", {"running": True}))
-            await self._handle(text)
-            self._end_dropped()
-        self.last_used = time.monotonic()
-
-    def _end_dropped(self) -> None:
-        for _ in range(self._dropped):
-            self._publish(Done("cancelled"))
-        self._dropped = 0
-
-    async def _handle(self, text: str) -> None:
-        done = Done("error")
+    async def _respond(self, text: str) -> Message:
+        """What ends the response."""
+        end = done("error")
         try:
-            done = await self._respond(text)
+            end = await self._run(text)
         except CopilotError as error:
             self._fail(error)
         except Exception:
             _log.exception("a message to the chat failed")
-            self._publish(Failure(INTERNAL_ERROR))
+            self.broadcaster.publish(failure(INTERNAL_ERROR))
         finally:
             self.broadcaster.settle()
-            if not self._queue and asyncio.current_task() is self._work:
-                self._publish(Event("running", {"running": False}))
-            self._publish(done)
+            self.last_used = time.monotonic()
+        return end
 
     def _fail(self, error: CopilotError) -> None:
         self.broadcaster.settle()  # what was said before stands above it
-        self._publish(commands.failure(error))
+        self.broadcaster.publish(commands.failure(error))
 
-    async def _respond(self, text: str) -> Done:
+    async def _run(self, text: str) -> Message:
         names = tuple(command.name for command in self.conversation().commands)
         command = commands.parse(text, names)
         if command is None:
             return await self._prompt(commands.to_agent(text))
-        self._publish(Event("command", {"content": text}))
-        self._publish(await commands.run(self.context, command))
-        return Done("command")
+        self.broadcaster.publish(event("command", content=text))
+        self.broadcaster.publish(await commands.run(self.context, command))
+        return done("command")
 
-    async def _prompt(self, text: str) -> Done:
+    async def _prompt(self, text: str) -> Message:
         await self._ensure_session()
-        if self._stopped:
-            return Done("cancelled")
+        if self.prompts.is_stopped:
+            return done("cancelled")
         blocks: list[Block] = [TextBlock(text), *mentions(text, self.context.settings.folder)]
         if self._needs_context:
             blocks.insert(0, TextBlock(as_context(self._earlier)))
@@ -276,12 +217,12 @@ class ChatSession:
             self._fail(turn.failure)
         return await self._done(turn)
 
-    async def _done(self, turn: Turn) -> Done:
+    async def _done(self, turn: Turn) -> Message:
         changes = await self.context.chat_runner.changes(turn) or TurnChanges()
         footer = render_footer(Footer(unasked=turn.unasked_calls, standing=turn.standing, changes=changes)) or {}
         shown = footer_bundles(replace(turn, undo=""), changes, timed=True)
         html = self.broadcaster.summaries[turn.number] = "".join(each["text/html"] for each in shown)
-        return Done(turn.stop_reason, turn.usage, footer.get("text/plain"), html)
+        return done(turn.stop_reason, html, usage=turn.usage, changes=footer.get("text/plain"))
 
     async def _ensure_session(self) -> None:
         """An agent that was restarted may not remember; then what was said goes with the prompt."""
@@ -289,10 +230,8 @@ class ChatSession:
         state = await self.context.ready()
         if state is None or state.id == self.id:
             return
-        await self.context.do(self._services.open_session)
-        self.id, self._is_loaded = state.id, False
-        self._earlier, self._needs_context = last, bool(last)
+        await self.begin(last)
         self._on_renamed(self)
-        self._publish(self._created("context"))
+        self.broadcaster.publish(self._created("context"))
         if last:
-            self.broadcaster.notice("warning", CONTEXT_NOW)
+            self.broadcaster.publish(notice("warning", CONTEXT_NOW))

@@ -13,9 +13,9 @@ from ...errors import AgentRefused, AuthRequired, ResourceNotFound, SessionInUse
 from ...rendering.status import STARTING
 from ..store import ConversationStore
 from .broadcaster import Subscriber
-from .encoder import Line
+from .history import Line
 from .session import ChatLimits, ChatServices, ChatSession
-from .wire import Event
+from .wire import event
 
 MAX_HISTORIES = 200
 """Released conversations whose last messages are kept."""
@@ -32,7 +32,7 @@ class ChatSessionManager:
 
     def __init__(self, services: ChatServices, limits: ChatLimits) -> None:
         self.store: ConversationStore[ChatSession] = ConversationStore(limits.conversations, self._release)
-        self._services, self._limits = services, limits
+        self.services, self._limits = services, limits
         self._histories: OrderedDict[str, tuple[Line, ...]] = OrderedDict()
         self._opening: dict[str, asyncio.Task[Opened]] = {}
         self._releasing: dict[str, asyncio.Task[None]] = {}
@@ -78,8 +78,8 @@ class ChatSessionManager:
         self, key: str, make: Callable[[], Coroutine[Any, Any, Opened]], subscriber: Subscriber
     ) -> Opened:
         """Several sockets may wait for one conversation; it is opened even if they leave."""
-        if not self._services.pool.running:
-            subscriber.receive(Event("status", {"content": STARTING}))
+        if not self.services.pool.running:
+            subscriber.receive(event("status", content=STARTING))
         if key not in self._opening:
             task = asyncio.create_task(make())
             self._opening[key] = task
@@ -116,8 +116,8 @@ class ChatSessionManager:
     async def _create(self) -> ChatSession:
         if not await self.store.make_room(len(self._opening)):
             raise UsageError(f"{self.store.size} conversations are already open.", "Close one of them first.")
-        context = self._services.new_context()
-        return ChatSession(context, self._services, self._limits, lambda session: self.store.add(session.id, session))
+        context = self.services.new_context()
+        return ChatSession(context, self.services, self._limits, lambda session: self.store.add(session.id, session))
 
     # -- releasing ----------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from ...frontend.session_commands import find_by_id
 from ..errors import ApiError
 from ..handler import Handler
 from . import commands
+from .feed import Update
 from .outbox import Outbox
 from .session import INTERNAL_ERROR, ChatSession
 from .sessions import TRY_AGAIN_LATER
@@ -26,14 +27,13 @@ from .wire import (
     MAX_CHARS,
     Action,
     ApproveTool,
-    Done,
-    Failure,
-    Message,
     NewSession,
     ResumeSession,
     Send,
     Stop,
     UnreadableSend,
+    done,
+    failure,
     read,
 )
 
@@ -98,7 +98,6 @@ class ChatSocket(WebSocketHandler, Handler):
         self._outbox = Outbox(self.wants_html)
         self._writer = asyncio.create_task(self._write())
         self._actions: asyncio.Queue[Action | None] = asyncio.Queue()
-        self._unfinished = 0
         self._worker = asyncio.create_task(self._work())
         self.context.chats.register(self)
 
@@ -109,8 +108,10 @@ class ChatSocket(WebSocketHandler, Handler):
             with self._reporting(action):
                 if self._is_urgent(action):
                     self._control(action)
+                elif self._actions.qsize() < MAX_ACTIONS:
+                    self._actions.put_nowait(action)
                 else:
-                    self._enqueue(action)
+                    raise UsageError(f"{MAX_ACTIONS} actions are already waiting.", "Wait for the session to open.")
 
     def on_close(self) -> None:
         """Finish what came before; the conversation continues."""
@@ -119,46 +120,38 @@ class ChatSocket(WebSocketHandler, Handler):
         self._actions.put_nowait(None)
         self._writer.cancel()
 
-    def receive(self, message: Message) -> None:
+    def receive(self, update: Update) -> None:
         """See `Subscriber`. A client that is too slow is disconnected; it can resume."""
         if self.ws_connection is None:
             return
-        self._outbox.put(message)
+        self._outbox.put(update)
         if self._outbox.overflowed:
             self._disconnect()
 
     # -- actions ------------------------------------------------------------------------------------------------------
 
-    def _enqueue(self, action: Action) -> None:
-        if self._unfinished >= MAX_ACTIONS:
-            raise UsageError(f"{MAX_ACTIONS} actions are already waiting.", "Wait for the session to open.")
-        self._unfinished += 1
-        self._actions.put_nowait(action)
-
     async def _work(self) -> None:
         while (action := await self._actions.get()) is not None:
             await self._handle(action)
-            self._unfinished -= 1
         self._leave()
 
     def _is_urgent(self, action: Action) -> bool:
         """Whether it concerns the present conversation, whatever is being opened."""
-        if not isinstance(action, ApproveTool | Stop):
-            return False
-        if not self._unfinished:
-            return True
         if self.session is None:
             return False
-        if isinstance(action, Stop):
-            return self.session.is_running
-        return action.call_id in self.session.broadcaster.approvals
+        match action:
+            case ApproveTool(call_id=call_id):
+                return call_id in self.session.broadcaster.approvals
+            case Stop():
+                return self.session.prompts.is_running
+        return False
 
     def _control(self, action: Action) -> None:
         match action:
             case ApproveTool():
                 self._current.broadcaster.approvals.answer(action)
             case Stop():
-                self._current.stop()
+                self._current.prompts.stop()
 
     async def _handle(self, action: Action) -> None:
         with self._reporting(action):
@@ -185,18 +178,18 @@ class ChatSocket(WebSocketHandler, Handler):
         # A bug in one action must not end the connection, nor the task that handles the actions after it.
         except Exception:
             self.log.exception("an action of the chat failed")
-            self.receive(Failure(INTERNAL_ERROR))
+            self.receive(failure(INTERNAL_ERROR))
         if is_send:
-            self.receive(Done("error"))
+            self.receive(done("error"))
 
     async def _send(self, text: str) -> None:
         """`/new` and `/resume ID` switch this socket; the conversation that it leaves continues."""
         switch = commands.parse_switch(text)
         if switch is None:
-            self._current.send(text)
+            self._current.prompts.send(text)
             return
         await self._run_switch(switch)
-        self.receive(Done("command"))
+        self.receive(done("command"))
 
     async def _run_switch(self, switch: Command) -> None:
         chats = self.context.chats

@@ -1,17 +1,13 @@
-"""Messages of the chat's WebSocket as typed values: actions come in, messages go out. Pure.
-
-A message is a JSON object with a `type`. Subscribers that asked for HTML get it in further members.
-"""
+"""Messages of the chat's WebSocket: actions come in as typed values, messages go out as JSON. Pure."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from functools import cached_property
+from typing import Annotated, Any, Literal
 
-from copilot_widgets.answers import Answers
-from msgspec import to_builtins
+from msgspec import Struct
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from ...errors import UsageError
@@ -104,180 +100,51 @@ def _problems(error: ValidationError) -> str:
 # -- messages to the client -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCreated:
-    """`resumed` says how a session continues: `live` (it is still open), `loaded` (by the agent) or `context` (its last
-    messages go with the next prompt); empty for a new one."""
+class Message(Struct, frozen=True, dict=True):
+    """A JSON object with a `type`; subscribers that asked for HTML get the members in `html`, too."""
 
-    type: ClassVar[str] = "session_created"
-    session_id: str
-    resumed: str = ""
-    running: bool = False
-    agent: str = ""
-    model: str = ""
+    type: str
+    members: Mapping[str, Any]
+    html: Mapping[str, Any] = {}
 
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """A piece of the answer, markdown."""
-
-    type: ClassVar[str] = "delta"
-    content: str
+    @cached_property
+    def plain(self) -> str:
+        """JSON without HTML, composed once for all sockets."""
+        return _as_json({"type": self.type, **self.members})
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened; `fields` are further members."""
-
-    type: ClassVar[str] = "event"
-    event: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
+def event(name: str, /, **members: Any) -> Message:
+    """Something that happened."""
+    return Message("event", {"event": name, **members})
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerOption:
-    """One of the agent's options. `remark` belongs beside its name; `meaning`: what comes of one that it remembers."""
-
-    id: str
-    name: str
-    kind: str
-    remark: str = ""
-    meaning: str = ""
+def notice(severity: str, title: str, description: str = "", **members: Any) -> Message:
+    """A line for the user."""
+    return event("notice", severity=severity, title=title, description=description, **members)
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
-    """A question. `html` is what a person must see, `about` names in a line what an answer allows.
-
-    `suggestion` is the narrowest rule that would cover it; empty if none is worth saving. HTML subscribers get the
-    `headline`, and the buttons as `answers`, too.
-    """
-
-    type: ClassVar[str] = "event"
-    call_id: str
-    tool: str
-    arguments: str
-    title: str
-    options: tuple[AnswerOption, ...]
-    entry: int
-    html: str = ""
-    about: str = ""
-    suggestion: str = ""
-    headline: str = ""
-    answers: Answers | None = None
-    event: str = field(default="tool_approval_request", init=False)
-
-
-@dataclass(frozen=True, slots=True)
-class SandboxResult:
-    """How a command ended; `exit_code` is None where the agent does not report it."""
-
-    type: ClassVar[str] = "sandbox_result"
-    stdout: str
-    stderr: str
-    exit_code: int | None
-    call_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A saved file and its address."""
-
-    url: str
-    mime: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Media:
-    """Files that the agent produced; `entry` is their place in the conversation."""
-
-    type: ClassVar[str] = "media"
-    files: tuple[File, ...]
-    entry: int
-
-
-@dataclass(frozen=True, slots=True)
-class Cards:
-    """Adaptive cards: each has a `contentType`, and its `content` as the agent sent it."""
-
-    type: ClassVar[str] = "cards"
-    cards: tuple[Mapping[str, Any], ...]
-    entry: int
-
-
-@dataclass(frozen=True, slots=True)
-class CommandResult:
-    """The output of a slash command."""
-
-    type: ClassVar[str] = "message"
-    content: str
-    html: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
+def failure(content: str, html: str = "") -> Message:
     """What went wrong, and what to do next."""
-
-    type: ClassVar[str] = "error"
-    content: str
-    html: str = ""
+    return Message("error", {"content": content}, {"html": html})
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The end of a response; there is one for each `send`. `stop_reason` is the agent's; `command` for a slash command,
-    `error` after an error, `cancelled` also for what was dropped. `usage` are tokens, as the agent reports them.
-    `changes` says what the turn changed and ran, if it did; `html` shows it."""
+def done(stop_reason: str, html: str = "", **known: Any) -> Message:
+    """The end of a response; there is one for each `send`.
 
-    type: ClassVar[str] = "done"
-    stop_reason: str
-    usage: Mapping[str, Any] | None = None
-    changes: str | None = None
-    html: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class EntryHtml:
-    """The event `entry`, for HTML subscribers only: `html` replaces what stood at (`entry`, `piece`).
-
-    It is empty if the entry is shown with an earlier one.
+    `stop_reason` is the agent's; `command` for a slash command, `error` after an error, `cancelled` also for what was
+    dropped. Of what is `known`, only what is not None is sent: `usage` are tokens, as the agent reports them, `changes`
+    says what the turn changed and ran; `html` shows it.
     """
-
-    type: ClassVar[str] = "event"
-    entry: int
-    piece: int
-    kind: str
-    html: str
-    status: str = ""
-    event: str = field(default="entry", init=False)
-
-
-CARD_TYPE = "application/vnd.microsoft.card.adaptive"
-Message = (
-    SessionCreated
-    | Delta
-    | Event
-    | ApprovalRequest
-    | SandboxResult
-    | Media
-    | Cards
-    | CommandResult
-    | Failure
-    | Done
-    | EntryHtml
-)
-
-
-_WITH_HTML = ("html", "headline", "answers")
-"""Members for HTML subscribers alone."""
+    more = {name: value for name, value in known.items() if value is not None}
+    return Message("done", {"stop_reason": stop_reason, **more}, {"html": html})
 
 
 def compose(message: Message, with_html: bool = False) -> str:
-    """`message` as JSON text; members that are None are left out, but for an exit code."""
-    if isinstance(message, Event):
-        members = {"event": message.event, **message.fields}
-    else:
-        found = {name: value for name, value in to_builtins(message).items() if with_html or name not in _WITH_HTML}
-        members = {name: value for name, value in found.items() if value is not None or name == "exit_code"}
-    return json.dumps(clean({"type": message.type, **members}), ensure_ascii=False)
+    """`message` as JSON text."""
+    if with_html and message.html:
+        return _as_json({"type": message.type, **message.members, **message.html})
+    return message.plain
+
+
+def _as_json(members: Mapping[str, Any]) -> str:
+    return json.dumps(clean(members), ensure_ascii=False)
