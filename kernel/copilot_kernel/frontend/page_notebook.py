@@ -72,7 +72,7 @@ class PageNotebook(LiveNotebook):
         self.turn.end(self.log.touched)
         self.turn, self.log, self._below = PageTurn(self._page), CellLog(), ""
 
-    def ended(self, cell: Cell) -> None:
+    def cell_ended(self, cell: Cell) -> None:
         """Nothing more is shown in `cell`."""
         if self._kernel is not None:
             self._pages.ended(cell, self._count)

@@ -108,7 +108,7 @@ class CopilotKernel(ConcurrentKernel):
         try:
             return await self._execute(cell, code)
         finally:
-            self._notebook.ended(cell)
+            self._notebook.cell_ended(cell)
 
     async def _execute(self, cell: Cell, code: str) -> Reply:
         self._interrupted = False
