@@ -40,9 +40,9 @@ HOSTS_NEED_SANDBOX = "{}: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)"
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
 AGENT_ARGUMENT = "--agent={}"
-"""Of a kernelspec."""
+"""Argument of a kernelspec."""
 LANGUAGE = "markdown"
-"""Of the kernel: VS Code runs only cells whose language it knows."""
+"""Language of the kernel: VS Code runs only cells whose language it knows."""
 ENVIRONMENT = "environment"
 KERNELSPEC = "kernelspec"
 SANDBOXED = "sandboxed"
@@ -53,7 +53,7 @@ MODE_NAMES = {
     "plan": "Plan only",
     SANDBOXED: "Sandboxed",
 }
-"""What the permission modes are called."""
+"""Names of the permission modes."""
 PERMISSION_MODES = tuple(MODE_NAMES)
 _UNREAD = "while a list of rules cannot be read"
 _ALLOWING_MODES = ("acceptEdits", "bypassPermissions", SANDBOXED)
@@ -87,7 +87,7 @@ def _setting(default: Any, parse: Parse, help: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user may set. `origins` names the source of each field, `problems` what could not be read.
+    """Settings of the user. `origins` names the source of each field, `problems` what could not be read.
 
     `docs/settings.md` is made from the declarations: `python -m tests.settings_docs` writes it anew.
     """
@@ -339,7 +339,7 @@ def _is_widening(name: str, setting: Setting, own: Settings, after: Any) -> bool
 
 
 def _folders(start_folder: str, environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Where an agent, or whoever has written the project, may have put a file."""
+    """Return folders where an agent, or whoever has written the project, may have put a file."""
     named = Settings(cwd=environ.get(f"{PREFIX}CWD", ""), start_folder=start_folder).folder
     return tuple({*project_folders(start_folder), *project_folders(named)})
 
@@ -374,14 +374,14 @@ def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
 
 
 def allow_lists(settings: Settings) -> tuple[AllowList, ...]:
-    """Those that are stated anywhere, also empty ones."""
+    """Return the lists that are stated anywhere, also empty ones."""
     origin = settings.origins.get("allow", "default")
     is_stated = bool(settings.allow) or origin != "default"
     return (*([_allow_list(settings.allow, origin)] if is_stated else ()), *settings.allow_limits)
 
 
 def _allow_list(rules: tuple[str, ...], origin: str) -> AllowList:
-    """What the system's files allow is not for a user to extend."""
+    """Return a list of allow rules. A user may add rules to it, unless it is one of the system's files."""
     return AllowList(rules, origin, not os.path.isabs(origin) or origin == str(user_file()))
 
 
@@ -392,13 +392,13 @@ def notebook(environ: Mapping[str, str] | None = None) -> str:
 
 
 def notebook_at_start(environ: Mapping[str, str] | None = None) -> str:
-    """Where `notebook` was when the kernel began: it may have been renamed since. Empty if that is unknown."""
+    """Return the path of the notebook when the kernel began: it may have been renamed since. Empty if unknown."""
     path = (os.environ if environ is None else environ).get("JPY_SESSION_NAME", "")
     return path if os.path.isabs(path) else ""
 
 
 def config_files() -> list[Path]:
-    """Where a config file may stand, the place that counts most first."""
+    """Return the places of config files, the one that counts most first."""
     from jupyter_core.paths import jupyter_config_path
 
     return [Path(folder) / CONFIG_FILE for folder in jupyter_config_path()]
@@ -412,7 +412,7 @@ def user_file() -> Path:
 
 
 def is_in_own_kernelspec(agent: str, start_folder: str) -> bool:
-    """Whether a kernelspec outside the project names this agent, as `copilot-kernel install` writes it."""
+    """Return True if a kernelspec outside the project names this agent, as `copilot-kernel install` writes it."""
     from jupyter_core.paths import jupyter_path
 
     folders = _folders(start_folder, os.environ)
@@ -425,7 +425,7 @@ def is_in_own_kernelspec(agent: str, start_folder: str) -> bool:
 
 
 def state_folder(settings: Settings) -> Path:
-    """Where to remember what outlives a kernel; it need not exist."""
+    """Return the folder of what outlives a kernel; it need not exist."""
     if settings.state:
         return Path(settings.start_folder, Path(settings.state).expanduser())
     from jupyter_core.paths import jupyter_data_dir
@@ -496,7 +496,7 @@ class _Reader:
         self.found[name], self.origins[name] = value, origin
 
     def settings(self) -> Settings:
-        """What was read up to now."""
+        """Return the settings that were read up to now."""
         servers, problems = parse_servers(self.found.get("mcp_servers", []))
         own = [f"{self.origins['mcp_servers']}: mcp_servers: {problem}" for problem in problems]
         return Settings(

@@ -1,4 +1,4 @@
-"""What a setting declares: how a value of it is read, which of two is the stricter, what two lists have in common.
+"""Values of settings: how one is read, which of two is the stricter, what two lists have in common.
 
 Pure.
 """
@@ -36,7 +36,7 @@ class Setting:
     kernel_applies: bool = False
 
     def is_wider(self, before: Any, after: Any) -> bool:
-        """Whether `after` lets the agent do more than `before`, or something else, by `order`."""
+        """Return True if `after` lets the agent do more than `before`, or something else, by `order`."""
         middle = {"acceptEdits", "sandboxed"}
         return self.rank(after) > self.rank(before) or (before != after and {before, after} == middle)
 
@@ -133,12 +133,12 @@ _hosts = array("hosts, addresses with a port", '["api.github.com", "*.example.co
 
 
 def union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """What either list names."""
+    """Return what either list names."""
     return tuple(dict.fromkeys((*one, *other)))
 
 
 def common_paths(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """What lies below a path of both lists."""
+    """Return what lies below a path of both lists."""
     pairs = product(
         *([PurePath(os.path.normpath(os.path.expanduser(each))) for each in paths] for paths in (one, other))
     )
@@ -147,7 +147,7 @@ def common_paths(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...
 
 
 def common_hosts(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """What both lists name; one without a port names each port."""
+    """Return what both lists name; one without a port names each port."""
     found: dict[str, None] = {}
     for pair in product(one, other):
         (name, port), (name_2, port_2) = (_name_and_port(host) for host in pair)

@@ -30,7 +30,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a rule is kept."""
+    """Place where a rule is kept."""
 
     keep: Keep
     label: str
@@ -60,7 +60,7 @@ class TextAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """In the order of the row: `choices`, the openers of `reason` and `rule`, and `last`."""
+    """Answers in the order of the row: `choices`, the openers of `reason` and `rule`, and `last`."""
 
     choices: tuple[Choice, ...]
     reason: TextAnswer | None = None
@@ -70,7 +70,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the user has chosen: an option, and what was entered with it."""
+    """Reply of the user: an option, and what was entered with it."""
 
     option: int
     reason: str = ""

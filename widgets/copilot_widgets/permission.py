@@ -125,7 +125,7 @@ class AnswerCard(Interactive):
         return made
 
     def _guard(self, button: Button) -> None:
-        """It starts disabled."""
+        """Guard a button, which starts disabled."""
         button.disabled = True
         button.add_class("copilot-guarded")
         self._guarded.append(button)
@@ -158,7 +158,7 @@ def _button(label: str, hint: str, on_click: Callable[[], object], style: str = 
 
 
 def _field(answer: TextAnswer, lines: int) -> Text | Textarea:
-    """Its value arrives whole, before the click that leaves it."""
+    """Make a text field whose value arrives whole, before the click that leaves it."""
     common = {
         "value": answer.value,
         "description": answer.field,

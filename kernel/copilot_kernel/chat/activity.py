@@ -17,15 +17,15 @@ SILENT = "Still no word from the agent"
 TICK_SECONDS = 1.0
 """Between two looks at the conversation; the line changes at most so often."""
 PAUSE_SECONDS = 2.0
-"""Of silence after which a message no longer counts as being written."""
+"""Silence after which a message no longer counts as being written."""
 LONG_SECONDS = 60.0
-"""Of silence that is worth a remark."""
+"""Silence that is worth a remark."""
 _STEPS = (1, 2, 5, 10)
 _MAX_CHARS = 80
 
 
 class _Activity(NamedTuple):
-    """What the agent does. `entry_id` tells two calls of one title apart."""
+    """Activity of the agent. `entry_id` tells two calls of one title apart."""
 
     words: str
     entry_id: int = -1
@@ -97,7 +97,7 @@ def _activity(now: Conversation, silent: float) -> _Activity:
 
 
 def _seconds(passed: float) -> str:
-    """In steps, so that the line changes rarely."""
+    """Round to steps, so that the line changes rarely."""
     is_long = passed >= _STEPS[-1]
     shown = int(passed) // 5 * 5 if is_long else max((step for step in _STEPS if step <= passed), default=0)
     return f"{shown} s" if shown else ""

@@ -50,7 +50,7 @@ Serving = Callable[[], AbstractAsyncContextManager[Mapping[str, Service]]]
 
 @dataclass(slots=True)
 class RunningAgent:
-    """What is known of the agent that was started last: `Agent` notes it, others look it up."""
+    """Facts about the agent that was started last: `Agent` notes them, others look them up."""
 
     info: AgentInfo | None = None
     # It is GitHub Copilot CLI, by its own name or by its command.
@@ -60,7 +60,7 @@ class RunningAgent:
     unsandboxed: str = ""
 
     def is_sandboxed(self) -> bool:
-        """Whether it has a sandbox."""
+        """True if it runs in a sandbox."""
         return self.sandbox is not None
 
 
@@ -122,12 +122,12 @@ class Agent:
 
     @property
     def sandbox(self) -> Sandbox | None:
-        """That of the agent that was started last."""
+        """Sandbox of the agent that was started last."""
         return self.running.sandbox
 
     @property
     def sandbox_state(self) -> str:
-        """How far the agent reaches in its sandbox, or why it has none; empty if the settings want none."""
+        """Say how far the agent reaches in its sandbox, or why it has none; empty if the settings want none."""
         if self.settings.sandbox == "off":
             return ""
         if self.sandbox:
@@ -142,7 +142,7 @@ class Agent:
 
     @property
     def sharing_state(self) -> str:
-        """With whom the agent is shared; empty if the settings want that with nobody."""
+        """Say with whom the agent is shared; empty if the settings want that with nobody."""
         if self.settings.agent_sharing == "off":
             return ""
         if "://" in self.settings.agent:
@@ -251,7 +251,7 @@ class Agent:
     async def _opened(
         self, launch: Launch, servers: Sequence[McpServer]
     ) -> AsyncIterator[tuple[Launch, BrokerTransport | None]]:
-        """What to start, or the connection to the agent that several notebooks share."""
+        """Return what to start, or the connection to the agent that several notebooks share."""
         if connect := self._connect or (shared if shares(self.settings, launch) else None):
             async with connect(self.settings, launch, servers, self._client_handlers) as self.broker:
                 self.running.sandbox, self.running.unsandboxed = self.broker.sandbox, self.broker.welcome.unsandboxed

@@ -75,7 +75,7 @@ async def sandboxed(
 async def make_sandbox(
     settings: Settings, launch: Launch, servers: Sequence[McpServer], folder: Path, ports: Sequence[int] = ()
 ) -> tuple[Sandbox | None, str]:
-    """What `sandboxed` yields, with `folder` for files that can be read inside.
+    """Make the sandbox that `sandboxed` yields, with `folder` for files that can be read inside.
 
     Raises AgentStartFailed.
     """
@@ -96,7 +96,7 @@ async def make_sandbox(
 
 
 async def compared(sandbox: Sandbox | None) -> list[str]:
-    """What became of the protected files since the last time, as lines for the user."""
+    """Return changes of the protected files since the last time, as lines for the user."""
     if sandbox is None:
         return []
     with anyio.CancelScope(shield=True):
@@ -111,7 +111,7 @@ class SandboxNote:
         self._told: set[str] = set()
 
     def preamble(self, session: str) -> tuple[Block, ...]:
-        """What goes with this prompt to `session`, unless that is a command of the agent's."""
+        """Return what goes with this prompt to `session`, unless that is a command of the agent's."""
         if session in self._told:
             return ()
         self._told.add(session)
@@ -129,7 +129,7 @@ def in_sandbox(launch: Launch, sandbox: Sandbox | None, cwd: str) -> Launch:
 
 
 def shares(settings: Settings, launch: Launch) -> bool:
-    """Whether `launch` is an agent to share: one that is started here, with a network that is no kernel's own.
+    """Return True if `launch` can be shared: it is started here, with a network that is no kernel's own.
 
     From a sandbox with a list of hosts, the agent reaches the notebook's tools of one kernel only.
     """

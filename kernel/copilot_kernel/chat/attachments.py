@@ -172,7 +172,7 @@ def _require(capability: str, info: AgentInfo, what: str) -> None:
 
 
 def _absolute(path: str, cwd: str) -> Path:
-    """Without `..`, its links kept: what the user called it."""
+    """Return the path without `..`, its links kept: what the user called it."""
     return Path(os.path.normpath(os.path.join(cwd, os.path.expanduser(path))))
 
 

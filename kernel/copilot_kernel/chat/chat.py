@@ -102,7 +102,7 @@ class Chat:
 
     @property
     def conversation(self) -> Conversation:
-        """What was said so far, and how the session is set."""
+        """Entries so far, and the state of the session."""
         return self.state.conversation
 
     @property
@@ -112,7 +112,7 @@ class Chat:
 
     @property
     def info(self) -> AgentInfo | None:
-        """What the agent said of itself, if it lives."""
+        """The agent's name and version, if it lives."""
         return self.agent.link.info if self.agent.link else None
 
     # -- turns --------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class Chat:
                     feedback.clear()
 
     async def changes(self, turn: Turn) -> TurnChanges:
-        """What `turn` has changed, which was the last one, and what else changed meanwhile: reads the files."""
+        """Return what `turn`, the last one, has changed, and what else changed meanwhile. Reads the files."""
         found = await net_changes(turn, self.settings.folder, self.undo)
         opened = map(os.path.realpath, await self.notebook.open_notebooks() if self.notebook and found.files else ())
         paths = {os.path.realpath(os.path.join(found.cwd, file.path)): file.path for file in found.files}
@@ -168,7 +168,7 @@ class Chat:
         self.attached += tuple(blocks)
 
     def log(self) -> list[str]:
-        """What went over the wire since the last turn began, without secrets; `<` came, `>` went."""
+        """Messages since the last turn began, without secrets; `<` came, `>` went."""
         return list(readable(self.agent.log.since(self._logged)))
 
     async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
@@ -258,7 +258,7 @@ class Chat:
         return result
 
     def _preamble(self, session_id: str) -> tuple[Block, ...]:
-        """What the agent has to know with this prompt."""
+        """Return what the agent has to know with this prompt."""
         note = self._sandbox_note.preamble(session_id) if self.agent.sandbox else ()
         return (*note, *self.tools.preamble(), *self.undo.preamble())
 
@@ -295,7 +295,9 @@ class Chat:
     # -- sessions -----------------------------------------------------------------------------------------------------
 
     async def sessions(self, here: bool = True) -> tuple[SessionInfo, ...]:
-        """Those that the agent keeps, of this folder or of all; UsageError if it does not list them."""
+        """Return the sessions that the agent keeps, of this folder or of all. Raises UsageError if it does not list
+        them.
+        """
         link = await self.session_manager.link()
         return await link.sessions(self.agent.cwd if here else None)
 
@@ -332,7 +334,7 @@ class Chat:
 
     @property
     def settings(self) -> Settings:
-        """Those of the beginning, and the rules that were saved since."""
+        """Settings of the beginning, with the rules that were saved since."""
         return self.permissions.policy.settings
 
     @property
@@ -341,7 +343,7 @@ class Chat:
         return self.permissions.policy.book
 
     def set_permission_mode(self, mode: str) -> None:
-        """Until the conversation is another one. Raises UsageError if it is unknown or needs a sandbox."""
+        """Set the mode until the conversation is another one. Raises UsageError if it is unknown or needs a sandbox."""
         if mode == SANDBOXED and (why := self.agent.sandbox_problem()):
             raise UsageError(f"The mode {mode} needs a sandbox: {why}.", "See: copilot-kernel doctor")
         self.permissions.policy.book = self.book.in_mode(mode)

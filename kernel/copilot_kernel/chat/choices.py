@@ -1,4 +1,4 @@
-"""What the agent lets the user choose, by the short names that are typed for the agent's own values."""
+"""Choices that the agent offers, by short names that are typed for the agent's own values."""
 
 from __future__ import annotations
 

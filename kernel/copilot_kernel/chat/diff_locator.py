@@ -1,4 +1,4 @@
-"""Where in its file each diff belongs: looked up once, when it comes, so that it looks the same before and after.
+"""Place of each diff in its file: looked up once, when it comes, so that it looks the same before and after.
 
 Files are read in threads, since a disk may hang; updates are taken in meanwhile.
 """
@@ -47,7 +47,7 @@ class DiffLocator:
 
     @property
     def is_busy(self) -> bool:
-        """Whether `run` is looking something up."""
+        """True while `run` is looking something up."""
         return self._added is not None and bool(self._calls)
 
     def add(self, call: ToolCall) -> None:
@@ -78,7 +78,7 @@ class DiffLocator:
                 found(call.id, excerpts, deletes)
 
     async def _find(self, call: ToolCall, diff: Diff) -> Excerpt | None:
-        """None if the file cannot be read, or not soon."""
+        """Find a diff; None if the file cannot be read, or not soon."""
         path = os.path.join(self._folder, inputs.folder(call.raw_input) or "", diff.path)
         text = await self._text(path) if diff.old_text else None
         return None if text is None else find_excerpt(diff, text, is_done=call.status == "completed")
@@ -91,7 +91,7 @@ class DiffLocator:
         return await self._soon(partial(self._read, self._folder, path, MAX_BYTES))
 
     async def _soon(self, work: Callable[[], T]) -> T | None:
-        """None if it fails, or takes too long."""
+        """Return a result; None if it fails, or takes too long."""
         if self._is_hanging:
             return None
         with suppress(HostError), anyio.move_on_after(SECONDS) as limit:

@@ -1,4 +1,4 @@
-"""What GitHub Copilot CLI says itself in the text of an answer: that its model failed, or that it tries again.
+"""Messages of GitHub Copilot CLI itself in the text of an answer: its model failed, or it tries again.
 
 Each comes as one chunk, `Error: ` or `Info: ` and the message. After a failure, Copilot CLI ends the turn with
 `end_turn`, so a chunk of this form that ends a turn is its failure. A model's own text comes in smaller pieces.
@@ -43,7 +43,7 @@ def reported(text: str) -> ModelFailed | None:
 
 
 def progress(text: str) -> str:
-    """What a whole chunk of Copilot's says about a request that it tries again; empty if it is something else."""
+    """Return what a whole chunk of Copilot's says about a request that it tries again; else an empty string."""
     found = _RETRY.fullmatch(text)
     return found["message"] if found else ""
 
@@ -62,7 +62,7 @@ class FailureFilter:
         self._chunk: Chunk | None = None
         self._failure: ModelFailed | None = None
         self.progress = ""
-        """What Copilot says itself of a request that it tries again, until it goes on."""
+        """Copilot's own words about a request that it tries again, until it goes on."""
 
     def filter(self, update: Update, before: Conversation) -> Iterable[Update]:
         """The updates to show now that `update` has come."""

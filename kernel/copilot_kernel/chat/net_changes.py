@@ -1,4 +1,4 @@
-"""What a turn has changed, with the place of each change in its file as it is now; and what else changed meanwhile.
+"""Net changes of a turn, with the place of each in its file as it is now; and what else changed meanwhile.
 
 What may not be the agent's is known from undo's snapshots. Of files that may hold secrets, no content is shown.
 """
@@ -36,7 +36,7 @@ MAX_COMPARED_CHARS = 200_000
 
 
 async def net_changes(turn: Turn, folder: str, undo: Undo) -> TurnChanges:
-    """What `turn`, which has just ended, changed in `folder`. Reads the files in a thread."""
+    """Return the changes of `turn`, which has just ended, in `folder`. Reads the files in a thread."""
 
     def work() -> TurnChanges:
         found = changes_of(turn.tool_calls, folder, _reader(folder))
@@ -55,7 +55,7 @@ def _reader(folder: str) -> Callable[[str], str | None]:
     left = MAX_DIFFS
 
     def text_of(path: str) -> str | None:
-        """Of so many files, if it may be shown."""
+        """Return the text of a file, of so many files, if it may be shown."""
         nonlocal left
         left -= 1
         try:
@@ -85,7 +85,7 @@ def _change(before: str, after: str, *, is_short: bool) -> Change:
 def _texts(
     file: ChangedFile, folder: str, content_before: Callable[[ChangedFile], bytes | None]
 ) -> tuple[str, str] | None:
-    """Before the turn and now; None if they may not be shown, or are not known."""
+    """Return a file's text before the turn and now; None if they may not be shown, or are not known."""
     if not {file.before.kind, file.after.kind} <= {"file", "absent"}:
         return None
     try:

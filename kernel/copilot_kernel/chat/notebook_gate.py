@@ -1,4 +1,4 @@
-"""Who may use the notebook's tools: each call passes the user's rules, mode and answer, whatever the agent asked.
+"""Gate of the notebook's tools: each call passes the user's rules, mode and answer, whatever the agent asked.
 
 The agent's own question about a call that the tool asks about is answered by us, so that the user is asked once. It
 must name one of our tools where a model cannot write, with arguments that fit; any other question stands on its own.
@@ -135,12 +135,12 @@ class NotebookGate:
             self._state.update(NoticeUpdate("info", SEES.format(self._sees), about=NOTICE_OF_READS))
 
     def _decision_text(self, key: str) -> str:
-        """What was decided about a call of ours, and by whom."""
+        """Say what was decided about a call of ours, and by whom."""
         call = self._state.conversation.call(key)
         return call.decision if call else ""
 
     def _asks_itself(self, call: ToolCall, earlier: ToolCall | None) -> bool:
-        """Whether the agent asks about a call that will come to us: `earlier` is the call as it was shown before."""
+        """Return True if the agent asks about a call that will come to us; `earlier` is the call as shown before."""
         server, name = inputs.mcp_tool(call) or ("", "")
         tool = _TOOLS.get(name) if server == OWN_SERVER else None
         if tool is None or not self._is_listed() or (earlier and not equal(earlier.raw_input, call.raw_input)):
@@ -153,7 +153,7 @@ class NotebookGate:
 
 
 def _is_about(call: ToolCall, tool: Tool, arguments: Mapping[str, Any]) -> bool:
-    """Whether the agent's call shows what it asked our tool for."""
+    """Return True if the agent's call shows what it asked our tool for."""
     is_named = call.best_title == f"{OWN_SERVER}-{tool.name}" or inputs.tool(call) == tool.rule_name
     return is_named and equal(call.raw_input or {}, arguments)
 
@@ -183,5 +183,5 @@ def _edit_and_run(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:
 
 
 def _as_code(content: tuple[ToolContent, ...]) -> tuple[ToolContent, ...]:
-    """What is inserted, as what runs: a call that runs changes no file in the sense of the rules."""
+    """Return an insertion as what runs: a call that runs changes no file in the sense of the rules."""
     return tuple(TextBlock(fenced(part.new_text)) if isinstance(part, Diff) else part for part in content)

@@ -52,7 +52,7 @@ _ASKS = "The user is asked before anything is changed or run; do not ask in word
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """What one session was given. `file` holds the token for the bridge."""
+    """Address and token of one session. `file` holds the token for the bridge."""
 
     calls: NotebookCalls
     endpoint: Endpoint
@@ -61,7 +61,8 @@ class _Offer:
 
 
 class NotebookTools:
-    """Without a `notebook`, nothing is served. `outlived`: the agent may live on when the chat ends.
+    """Notebook tools of a conversation. Without a `notebook`, nothing is served. `outlived`: the agent may live on when
+    the chat ends.
 
     `note_runs` gets how many pieces of the agent's code run.
     """
@@ -91,11 +92,11 @@ class NotebookTools:
 
     @property
     def must_close(self) -> bool:
-        """Whether the agent would keep our address when the chat ends, if its session is not closed."""
+        """True if the agent would keep our address when the chat ends, if its session is not closed."""
         return self._outlived and self._current is not None
 
     async def servers(self, link: AgentConnection, session_id: str, folder: Path | None = None) -> list[Json]:
-        """What to pass to a session beside other servers; `session_id` is empty for a new one.
+        """Return what to pass to a session beside other servers; `session_id` is empty for a new one.
 
         `folder`: for files that the agent must be able to read; by default, that of temporary files.
         """
@@ -116,7 +117,7 @@ class NotebookTools:
         return [compose_server(self._pending.server)]
 
     async def ports(self) -> tuple[int, ...]:
-        """Of loopback, where the agent must reach us."""
+        """Ports of loopback where the agent must reach us."""
         return () if self._notebook is None else (await self._server.listen(),)
 
     def adopt(self, session_id: str, *, code_ended_kernel: bool = False) -> None:
@@ -133,7 +134,7 @@ class NotebookTools:
         self.gate.begin_session()
 
     def preamble(self) -> tuple[Block, ...]:
-        """What goes with the first prompt of a session."""
+        """Return what goes with the first prompt of a session."""
         if self._notebook is None or self._current is None or self._current[0] == self._introduced:
             return ()
         self._introduced = self._current[0]
@@ -169,7 +170,7 @@ def introduction(*, has_variables: bool) -> str:
 
 
 def is_here(agent: str) -> bool:
-    """Whether the agent can reach a port of loopback: we start it, or it is at one."""
+    """Return True if the agent can reach a port of loopback: we start it, or it is at one."""
     return "://" not in agent or urlsplit(agent.strip()).hostname in _LOOPBACK
 
 

@@ -93,14 +93,14 @@ class ClientOperations:
         return None
 
     def _is_free(self, entry: Entry) -> bool:
-        """Not used up, not taken back, and not one of ours."""
+        """Return True if an approval is not used up, not taken back, and not one of ours."""
         if not isinstance(entry, ToolCall) or entry.status in ("rejected", "cancelled", "waiting"):
             return False
         return entry.id not in self._used and not entry.call_id.startswith(OUR_PREFIX)
 
 
 def is_planning(state: ConversationState, permissions: Permissions) -> bool:
-    """Whether the agent's mode or ours is plan, in which nothing is done."""
+    """True if the agent's mode or ours is plan, in which nothing is done."""
     if permissions.policy.book.mode == PLAN:
         return True
     session = state.conversation.state
@@ -169,7 +169,7 @@ class FsService:
         self._files, self._operations = files, operations
 
     async def read(self, params: Json) -> Json:
-        """What may hold secrets is asked about."""
+        """Read a file. Asks about one that may hold secrets."""
         line, limit = _integer(params, "line"), _integer(params, "limit")
         place = await self._files.locate(_text(params, "path"))
         if place.sensitive:
@@ -211,7 +211,7 @@ def _reads(asked: ToolCall, place: ProjectPath) -> bool:
 
 
 def _writes(asked: ToolCall, place: ProjectPath, before: str | None, content: str) -> bool:
-    """It showed this change, as the whole file or as a part of it, and no other."""
+    """Return True if the call showed this change, as the whole file or as a part of it, and no other."""
     diffs = [part for part in asked.content if isinstance(part, Diff)]
     if asked.kind != "edit" or len(diffs) != 1 or not _leads_to(diffs[0].path, place):
         return False
@@ -224,7 +224,7 @@ def _writes(asked: ToolCall, place: ProjectPath, before: str | None, content: st
 
 
 def _shows(call: ToolCall, place: ProjectPath, content: str) -> bool:
-    """It shows what became of the file: all that it holds now, or no more than its path."""
+    """Return True if the call shows the result: all that the file holds now, or no more than its path."""
     diffs = [part for part in call.content if isinstance(part, Diff)]
     if call.kind != "edit" or any(diff.new_text != content for diff in diffs):
         return False
@@ -305,13 +305,13 @@ class TerminalService:
 
 
 def _runs(asked: ToolCall, command: CommandSpec, cwd: str) -> bool:
-    """It showed this very command, to be run in this folder."""
+    """Return True if the call showed this very command, to be run in this folder."""
     shown = as_dict(asked.raw_input)
     return asked.kind == "execute" and shown.get("command") == command.line and shown.get("cwd", cwd) == command.cwd
 
 
 def _embeds(call: ToolCall, terminal: str, command: CommandSpec) -> bool:
-    """It shows this terminal, and names no other command than what runs there, or what a shell is given to run."""
+    """Return True if the call shows this terminal, and names no other command than what runs there."""
     shown = [part.terminal_id for part in call.content if isinstance(part, TerminalContent)]
     return shown == [terminal] and set(inputs.commands(call.raw_input)) <= {command.line, *command.argv[-1:]}
 

@@ -90,7 +90,7 @@ class _Request:
 
     @property
     def has_changed(self) -> bool:
-        """Whether an answer no longer counts."""
+        """Return True if an answer no longer counts."""
         return self._changed.is_set()
 
     @property
@@ -144,7 +144,7 @@ def _asked_about(call: ToolCall, folder: str) -> tuple[object, ...]:
 
 
 class Approvals:
-    """What was decided in a conversation, and what that covers."""
+    """Decisions of a conversation, and what they cover."""
 
     def __init__(self) -> None:
         self.ledger = Ledger()
@@ -187,7 +187,7 @@ class Approvals:
         return self._unnamed.pop(0) if self._unnamed else None
 
     def take_operation(self, call: ToolCall) -> bool:
-        """Whether `call` shows what we did. Consumes it: each operation accounts for one call."""
+        """Return True if `call` shows what we did. Consumes it: each operation accounts for one call."""
         for operation in self._operations:
             if operation[0] == call.turn and operation[1](call):
                 self._operations.remove(operation)
@@ -233,7 +233,7 @@ class Permissions:
     async def ask_for_us(
         self, call: ToolCallUpdate, *, by_rule: bool, place: int | None = None, inside: bool = False
     ) -> bool:
-        """Whether we may do `call` for the agent. Without `by_rule`, no rule may allow it.
+        """Return True if we may do `call` for the agent. Without `by_rule`, no rule may allow it.
 
         `place` is the agent's entry for it, whose place ours takes. `inside`: we do it in the sandbox, if there is one.
         """

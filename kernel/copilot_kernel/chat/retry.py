@@ -89,7 +89,7 @@ class Retry:
 
 
 def is_transient(error: AgentError) -> bool:
-    """Whether another attempt may help: the agent ended, or failed inside."""
+    """Return True if another attempt may help: the agent ended, or failed inside."""
     match error:
         case AgentStartFailed():
             return error.ended

@@ -161,7 +161,9 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def resolve(paths: Iterable[str]) -> Mapping[str, str]:
-    """Where each path leads, links followed, also those above one that does not exist; unreadable ones are left out."""
+    """Return where each path leads, links followed, also those above one that does not exist; unreadable ones are left
+    out.
+    """
     found = {}
     for path in paths:
         with suppress(OSError, ValueError):

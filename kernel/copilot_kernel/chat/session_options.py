@@ -17,13 +17,13 @@ Offer = Literal["modes", "models", "options"]
 
 
 class SessionOptions:
-    """Of the session that the prompts go to, which is opened if need be."""
+    """Options of the session that the prompts go to, which is opened if need be."""
 
     def __init__(self, sessions: SessionManager, state: ConversationState) -> None:
         self._sessions, self._state = sessions, state
 
     async def offered(self, what: Offer) -> SessionState:
-        """What the session can be set to."""
+        """Options that the session can be set to."""
         return await self._offered(await self._sessions.ready(), what)
 
     async def _offered(self, session: Session, what: Offer) -> SessionState:
@@ -43,7 +43,7 @@ class SessionOptions:
         return now
 
     async def set_mode(self, typed: str) -> None:
-        """To a mode of the agent's, by its id or a short name that no other has. Raises UsageError.
+        """Set a mode of the agent's, by its id or a short name that no other has. Raises UsageError.
 
         Where the agent names none, it gets what was typed; so it is with models.
         """
@@ -54,7 +54,7 @@ class SessionOptions:
             self._state.set_session(with_mode(self._now(session), str(value)))
 
     async def set_model(self, typed: str) -> None:
-        """To a model of the agent's, by its id or name. Raises UsageError."""
+        """Set a model of the agent's, by its id or name. Raises UsageError."""
         session = await self._sessions.ready()
         value = choices.find(choices.models(await self._offered(session, "models")), typed).value
         if not await self._set_category(session, "model", str(value)):
@@ -68,7 +68,7 @@ class SessionOptions:
         await self._set(session, setting.id, choices.find(setting, typed).value)
 
     async def _set_category(self, session: Session, category: str, value: str) -> bool:
-        """Whether there is an option of this category, and it was set."""
+        """Set the option of a category; return False if there is none."""
         option = option_of(self._now(session).options, category)
         if option:
             await self._set(session, str(option.get("id")), value)

@@ -1,4 +1,4 @@
-"""Which session a notebook's next kernel resumes: a small file for each notebook, agent and folder.
+"""Store of the session that a notebook's next kernel resumes: a small file for each notebook, agent and folder.
 
 An open session is locked, by kernels and servers alike, so that two agents never run it at once; the lock file names
 its holder. A folder that cannot be written costs the memory of the session and its lock, never the turn.
@@ -26,7 +26,7 @@ from ..notebook.live import NotebookState
 MAX_HOLDER_BYTES = 20_000
 MIN_SOURCE_CHARS = 20
 MAX_MARKS = 200
-"""Of a session's cells, the newest."""
+"""Limit of a session's cells; the newest count."""
 IN_USE = "This conversation is open in {}."
 
 _log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class SavedSession:
     runs: bool = False
 
     def is_of(self, state: NotebookState) -> bool:
-        """Whether a cell that a prompt came from is in the notebook."""
+        """Return True if a cell that a prompt came from is in the notebook."""
         return self.cells is None or not marks_of(state).isdisjoint(self.cells)
 
     def used_by(self, state: NotebookState) -> SavedSession:
@@ -56,7 +56,7 @@ class SavedSession:
 
 
 def marks_of(state: NotebookState) -> set[str]:
-    """Of each cell, its id and, if it is long enough to be told from others, its source: both as digests.
+    """Return digests of each cell: of its id and, if it is long enough to be told from others, of its source.
 
     Not what stands for an id in a notebook of a format that has none.
     """
@@ -122,7 +122,7 @@ class SessionStore:
             self.is_saved = False
 
     def note_runs(self, count: int) -> None:
-        """So many pieces of the agent's code run: if the process ends meanwhile, a later one knows."""
+        """Note how many pieces of the agent's code run: if the process ends meanwhile, a later one knows."""
         if self.session and self.session.runs != bool(count):
             self.write(replace(self.session, runs=bool(count)))
 
@@ -149,7 +149,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 class SessionLocks:
-    """At most one session is held, so that no other conversation opens it, in this process or another.
+    """Locks of sessions. At most one is held, so that no other conversation opens it, in this process or another.
 
     `place` is where the conversation is open, for others who want it: "notebook /home/me/book.ipynb", "a chat".
     """
@@ -224,7 +224,7 @@ def lock_session(folder: Path, session_id: str, place: str) -> SessionLock:
 
 
 def _holder(file: Path) -> str:
-    """Where a locked session is open, for the user."""
+    """Say where a locked session is open, for the user."""
     try:
         with file.open("rb") as stream:
             holder = json.loads(stream.read(MAX_HOLDER_BYTES))

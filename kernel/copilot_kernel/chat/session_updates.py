@@ -1,4 +1,4 @@
-"""Which updates are of the conversation: those of its session, which agents send also before they have said its id."""
+"""Updates of the conversation: those of its session, which agents send also before they have said its id."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SessionUpdates:
         return opening.updates if opening else []
 
     def serves(self, session_id: str) -> bool:
-        """Whether a request that names the session is for us; the agent knows the id of a new one before we do."""
+        """Return True if a request that names the session is for us; agents know the id of a new one before we do."""
         return any(each is not None and each.id in ("", session_id) for each in (self.session, self._opening))
 
     def receive(self, session_id: str, update: Update) -> None:

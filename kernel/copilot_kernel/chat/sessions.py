@@ -1,4 +1,4 @@
-"""Which session the prompts go to: the open one, else the one from before, else a new one.
+"""Session that the prompts go to: the open one, else the one from before, else a new one.
 
 After the agent or the kernel was started again, the conversation is resumed, if the agent still has it; what was said
 then is not drawn again. When it cannot be resumed, a line says so.
@@ -69,7 +69,7 @@ class _NotResumable(Exception):
 
 
 class SessionManager:
-    """At most one session is open, and locked.
+    """Manager of the session. At most one is open, and locked.
 
     `on_new_conversation` is called when the conversation is another one than before. `trust` says whether the agent may
     start or open a session. A conversation is resumed where a cell that it was in is still in the `notebook`.
@@ -294,7 +294,7 @@ class SessionManager:
         return session
 
     async def _find(self, link: AgentConnection, session_id: str) -> SessionInfo:
-        """What the agent says of a session; an agent that does not list them is asked by trying."""
+        """Return what the agent says of a session; an agent that does not list them is asked by trying."""
         try:
             for cwd in (self._agent.cwd, None):
                 for info in await link.sessions(cwd):
@@ -305,7 +305,7 @@ class SessionManager:
         raise _NotResumable(GONE)
 
     async def _replayed(self, link: AgentConnection, session_id: str) -> Session:
-        """By load, which shows what was said; by resume if that fails or is not offered."""
+        """Replay a session by load, which shows what was said; by resume if that fails or is not offered."""
         if link.can("load"):
             try:
                 return await self._opened("load", session_id)
@@ -317,7 +317,7 @@ class SessionManager:
         return session
 
     async def _opened(self, how: str, session_id: str) -> Session:
-        """What comes meanwhile is kept, until `_adopt` knows what it belongs to."""
+        """Keep what comes meanwhile, until `_adopt` knows what it belongs to."""
         await self._admit()
         self._updates.begin(session_id)
         try:

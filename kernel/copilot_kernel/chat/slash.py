@@ -21,7 +21,7 @@ from .state import ConversationState
 from .turn import View
 
 COMMANDS_SECONDS = 1.0
-"""For which a prompt that begins with `/` waits, if the agent has not said yet which commands it has."""
+"""Time that a prompt with `/` at its start waits for an agent that has not said which commands it has."""
 # What is shown of changes, by their kinds.
 STANDING: dict[Kind, str] = {"questions": "does not ask", "turns": "runs without a prompt"}
 
@@ -31,7 +31,7 @@ _SLASH = re.compile(r"[\s\ufeff]*/")
 
 
 def has_slash(blocks: Sequence[Block]) -> bool:
-    """Whether an agent could take the prompt for a command."""
+    """Return True if an agent could take the prompt for a command."""
     return bool(blocks) and isinstance(blocks[0], TextBlock) and _SLASH.match(blocks[0].text) is not None
 
 
@@ -41,7 +41,7 @@ def as_text(text: str) -> str:
 
 
 def is_one_of(line: str, names: Iterable[str]) -> bool:
-    """Whether `line` is a command with one of the names. Names may hold spaces."""
+    """Return True if `line` is a command with one of the names. Names may hold spaces."""
     rests = (line.removeprefix(f"/{name}") for name in names)
     return any(rest != line and (not rest or rest[0].isspace()) for rest in rests)
 
@@ -59,12 +59,12 @@ class AgentCommands:
 
     @property
     def changes(self) -> tuple[AgentChange, ...]:
-        """What commands, options and modes of this agent change."""
+        """Rows about commands, options and modes of this agent."""
         return changes_of(f"{self._agent} {self._running.info.name if self._running.info else ''}")
 
     @property
     def standing(self) -> tuple[str, ...]:
-        """What is changed in the open session, whoever did it, as lines for the user.
+        """Changes in force in the open session, whoever made them, as lines for the user.
 
         A command that ends questions counts until the agent reports its options again.
         """

@@ -27,9 +27,9 @@ from .turn import Stop, View
 
 CallStage = Callable[[ToolCallUpdate, Conversation], ToolCallUpdate]
 Filter = Callable[[Update, Conversation], Iterable[Update]]
-"""What becomes of an update of the agent's, before the conversation takes it in; gets the conversation until then."""
+"""Filter of an update, before the conversation takes it in; gets the conversation until then."""
 Watch = Callable[["ConversationState", Conversation], Conversation]
-"""What becomes of a change that an update or a decision about a call makes; gets the conversation after it."""
+"""Hook for the change that an update or a decision about a call makes; gets the conversation after it."""
 Observer = Callable[[Update | None], None]
 
 # How many turns back a late update is still drawn into the cell that owns it.
@@ -97,12 +97,12 @@ class ConversationState:
 
     @property
     def prompt_runs(self) -> bool:
-        """Whether a turn runs that is not a replay."""
+        """True while a turn runs that is not a replay."""
         return self.running is not None and not self.running.is_replay
 
     @property
     def stop(self) -> Stop | None:
-        """That of the running turn."""
+        """Stop of the running turn."""
         return self.running.stop if self.running else None
 
     def open_session(self, session: SessionState) -> None:

@@ -57,13 +57,13 @@ UNREADABLE = "(cannot be read)"
 WHOLE = "# The whole file:"
 
 MAX_BYTES, MAX_FILES = 4_000_000, 1_000
-"""Of one file, and how many files there may be; what is more cannot be trusted but by its folder."""
+"""Limits of one file, and of the number of files; what is more can be trusted only by its folder."""
 MAX_SHOWN = 20_000
 """Characters of a file that a question shows."""
 ID_CHARS = 8
 _COMMAND_NAMES = ("command", "bash", "powershell", "cmd", "script", "run", "url", "httpUrl")
 _KEY, _ENTRY_ID = 1_000_000, -1_000_000
-"""Of our question, which is none of the agent's."""
+"""Ids of our question, which is none of the agent's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Item:
 
     @property
     def text(self) -> str:
-        """What runs, below the name of the file that says so."""
+        """Programs that run, below the name of the file that says so."""
         return "\n".join((f"# {self.name}", *self.lines))
 
 
@@ -89,7 +89,7 @@ class Item:
 
 
 def running_files(settings: Settings) -> list[Item]:
-    """What makes the agent run programs where it looks: from its folder up to the root of the work tree."""
+    """Return files that make the agent run programs, from its folder up to the root of the work tree."""
     folders = _searched(settings)
     rows = running_rows(settings.agent or "copilot") if settings.agent != "demo" else ()
     places = sorted({path for folder in folders for path in _matching(folder, rows)})
@@ -99,7 +99,7 @@ def running_files(settings: Settings) -> list[Item]:
 
 
 def setting_items(settings: Settings) -> list[Item]:
-    """What the environment widens for the agent of these settings."""
+    """Return what the environment widens for the agent of these settings."""
     others = {AGENT} if settings.origins.get("agent") != ENVIRONMENT else set()
     others |= {DEMO_COMMAND} if settings.agent != "demo" else set()
     return [
@@ -194,7 +194,7 @@ def _parsed(text: str) -> Any:
 
 
 def _commands(value: Any) -> Iterator[str]:
-    """What known members run, with their arguments."""
+    """Return what known members run, with their arguments."""
     if isinstance(value, dict):
         for name in _COMMAND_NAMES:
             if isinstance(named := value.get(name), str):
@@ -239,7 +239,7 @@ class TrustStore:
         self._folder = None if is_inside(folder, project_folders(settings.folder)) else folder / "trusted"
 
     def answer(self, key: str) -> Answer | None:
-        """What the user said; None if it is not known."""
+        """Return the user's answer; None if it is not known."""
         found = self._read(self._folder / f"{key}.json") if self._folder and key else None
         return found.answer if found else self._given.get(key)
 
@@ -283,7 +283,7 @@ class TrustStore:
 
 @dataclass(slots=True)
 class Found:
-    """What there is: unknown items, and files that the agent must not see."""
+    """Findings: unknown items, and files that the agent must not see."""
 
     files: list[Item] = field(default_factory=list)
     settings: list[Item] = field(default_factory=list)
@@ -320,7 +320,7 @@ class TrustGate:
         return tuple(dict.fromkeys(found.absent))
 
     def is_settled(self) -> bool:
-        """Nothing needs a question, or a sandbox of its own. Reads the disk."""
+        """Return True if nothing needs a question, or a sandbox of its own. Reads the disk."""
         found = self.look()
         return not (found.files or found.settings or found.absent)
 
@@ -338,7 +338,7 @@ class TrustGate:
         return found
 
     def _note_edit(self, update: Update | None) -> None:
-        """What the user has let the agent write is trusted as it is then. Reads the disk."""
+        """Trust what the user has let the agent write, as it is then. Reads the disk."""
         call = self._state.conversation.call(update.id) if isinstance(update, ToolCallUpdate) else None
         if call and call.status == "completed" and call.kind in CHANGING and self._was_clicked(call.id):
             changed = {real(Path(self.settings.folder, path)) for path in inputs.read(call).paths}

@@ -23,11 +23,11 @@ FAILED = "error"
 
 
 class View(Protocol):
-    """What a front end shows of one turn. No method may raise; `show` and `status` must not block."""
+    """View of one turn in a front end. No method may raise; `show` and `status` must not block."""
 
     @property
     def attended(self) -> bool:
-        """Whether somebody is there to answer."""
+        """True if somebody is there to answer."""
 
     def show(self, entry: Entry) -> None:
         """Draw `entry`, which is new or changed. It belongs to this view's turn, but may come after the turn's end."""
@@ -44,7 +44,7 @@ class View(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """How a turn ended. `stop_reason` is the protocol's, or one that this client does not know, or FAILED."""
+    """End of a turn. `stop_reason` is the protocol's, or one that this client does not know, or FAILED."""
 
     number: int
     stop_reason: str

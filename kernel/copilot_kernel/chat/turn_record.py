@@ -62,7 +62,7 @@ def footer_bundles(
     cells: Sequence[tuple[str, str, str]] = (),
     undone: Sequence[str] = (),
 ) -> tuple[Bundle, ...]:
-    """What stands beneath the answer: the footer, if there is anything to say.
+    """Return the bundles beneath the answer: the footer, if there is anything to say.
 
     A turn that was stopped has a line that says so. After that, and where a turn has failed, there is a footer only for
     what one should know.
@@ -125,7 +125,7 @@ def _known(**members: str | int | None) -> Json:
 
 
 def _cost(turn: Turn) -> str:
-    """Of the session, as the agent reports it; empty if it does not."""
+    """Return the cost of the session, as the agent reports it; empty if it does not."""
     cost = (turn.context.cost if turn.context else None) or {}
     amount, currency = cost.get("amount"), cost.get("currency")
     is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and amount > 0

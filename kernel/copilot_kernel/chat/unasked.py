@@ -1,4 +1,4 @@
-"""What the agent does without asking, or although it was refused: marked in its entry, counted, and ended on request.
+"""Actions of the agent without asking, or although it was refused: marked, counted, and ended on request.
 
 With the setting `on_unasked = "cancel"`, such an action cancels the turn.
 """
@@ -154,7 +154,7 @@ class UnaskedActionMonitor:
         return unasked_action(request)
 
     def _changed_after_approval(self, call: ToolCall) -> bool:
-        """Whether the agent now describes something else than what was allowed."""
+        """Return True if the agent now describes something else than what was allowed."""
         allowed = self._approvals.allowed.get(call.id)
         if allowed is None or call.outcome.asked != "allowed" or _is_described_as(call, allowed):
             return False
@@ -162,5 +162,5 @@ class UnaskedActionMonitor:
 
 
 def _is_described_as(call: ToolCall, before: ToolCall | None) -> bool:
-    """Whether nothing but output was added: a flood of updates must not make us check each time."""
+    """Return True if nothing but output was added: a flood of updates must not make us check each time."""
     return before is not None and all(getattr(before, name) is getattr(call, name) for name in _DESCRIPTION)

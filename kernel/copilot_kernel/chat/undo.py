@@ -35,7 +35,9 @@ MAX_NAMED = 50
 
 
 class Undo:
-    """Of one conversation, whose agent works in the folder of `settings`. `turns` is held while a turn runs."""
+    """Undo history of one conversation, whose agent works in the folder of `settings`. `turns` is held while a turn
+    runs.
+    """
 
     def __init__(self, settings: Settings, state: Path, turns: anyio.Lock) -> None:
         self.history = UndoHistory(settings.folder, state, notebook_at_start(), is_on=settings.undo)
@@ -49,12 +51,12 @@ class Undo:
 
     @property
     def turns(self) -> tuple[TurnFiles, ...]:
-        """Those that changed or ran something, in order. Raises UsageError if they are not recorded."""
+        """Return the turns that changed or ran something, in order. Raises UsageError if they are not recorded."""
         return tuple(turn for _, turn in sorted(self._recorded().turns.items()))
 
     @property
     def changes(self) -> tuple[ListedChange, ...] | None:
-        """What `turns` changed; None if they are not recorded."""
+        """Return the changes of `turns`; None if they are not recorded."""
         return tuple(listed(self.turns)) if self._is_on else None
 
     def key(self, number: int) -> str:
@@ -63,14 +65,14 @@ class Undo:
         return f"{number}-{self._mark}" if turn.files or turn.cells.changes or LOST in turn.notes else ""
 
     def number(self, key: str) -> int:
-        """Of the turn that `key` names, or a plain number. Raises UsageError if it is not recorded."""
+        """Return the number of the turn that `key` names, or a number. Raises UsageError if it is not recorded."""
         number, _, mark = key.partition("-")
         if not number.isdecimal() or int(number) not in self._recorded().turns or mark not in ("", self._mark):
             raise UsageError(f"Turn {key} has changed nothing, or is not known any more.", "%changes lists the turns.")
         return int(number)
 
     def uncertain(self, number: int) -> tuple[ChangedFile, ...]:
-        """What was seen to change during turn `number`, but may not be the agent's."""
+        """Return changes seen during turn `number` that may not be the agent's."""
         files = self.history.turns.get(number, TurnFiles(number)).files
         seen = (file for file in files if file.before != file.after and UNKNOWN not in (file.before, file.after))
         return tuple(file for file in seen if not file.is_certain)
@@ -93,7 +95,7 @@ class Undo:
             self.history.turns[number] = replace(turn, cells=cells)
 
     async def plan(self, number: int, shown: OpenDocuments) -> UndoPlan:
-        """See `UndoHistory.plan`. Raises UsageError if turns are not recorded."""
+        """Return `UndoHistory.plan`. Raises UsageError if turns are not recorded."""
         self.leave_out(shown.notebook)
         return await to_thread.run_sync(self._recorded().plan, number, shown)
 
@@ -114,7 +116,7 @@ class Undo:
         await self.history.begun()
 
     def preamble(self) -> tuple[Block, ...]:
-        """What the agent has to know with this prompt. It goes with each prompt until it is acknowledged."""
+        """Return what the agent has to know with this prompt. It goes with each prompt until it is acknowledged."""
         undone = self._undone.get(self._session, [])
         self._announced = len(undone)
         if not undone:

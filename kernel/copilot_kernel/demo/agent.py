@@ -24,7 +24,7 @@ from .stage import Rejected, Stage, TurnEnded
 
 REJECTED = "That was rejected, so the demo agent stops here."
 AFTERWARDS_SECONDS = 0.05
-"""From a prompt's answer until what comes after it is sent."""
+"""Time from a prompt's answer until what comes after it is sent."""
 
 INITIALIZED: Json = {
     "protocolVersion": 1,

@@ -69,7 +69,7 @@ def unified(name: str, before: str, after: str) -> str:
 
 @asynccontextmanager
 async def failing(stage: Stage, id: str, name: str) -> AsyncIterator[None]:
-    """What goes wrong with the file `name` is the end of the tool call `id`, not of the turn."""
+    """Report a failure with the file `name` as the end of the tool call `id`, not of the turn."""
     try:
         yield
     except (OSError, ValueError) as error:

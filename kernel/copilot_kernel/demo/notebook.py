@@ -38,7 +38,7 @@ async def call(stage: Stage, tool: str, /, **arguments: Any) -> str:
 
 
 def has_notebook(stage: Stage) -> bool:
-    """Whether the session came with the notebook's tools."""
+    """True if the session came with the notebook's tools."""
     return any(_is_ours(server) for server in stage.session.servers)
 
 

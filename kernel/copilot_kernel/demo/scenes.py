@@ -1,4 +1,4 @@
-"""What the demo agent does with an ordinary prompt: a scene, chosen by the prompt's words.
+"""Scenes that the demo agent plays for an ordinary prompt, chosen by the prompt's words.
 
 Scenes are recorded: a line of `scenes.jsonl` holds the words, and what to do one after the other, each an act with its
 arguments. Acts read, change and run real files, but only in the scratch project (`project.py`), which a session's first

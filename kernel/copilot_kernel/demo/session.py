@@ -24,17 +24,17 @@ Json = dict[str, Any]
 
 UNKEPT = "demo agent: sessions are not kept: {}\n"
 FROM_CLIENT = "[Copilot Kernel]"
-"""How a text begins that is no words of the user's."""
+"""Beginning of a text that is no words of the user's."""
 
 REPLAYED = frozenset({"agent_message_chunk", "tool_call", "tool_call_update"})
 """The updates that a loaded session shows again; neither thoughts nor plans, as with Copilot."""
 _SAID = re.compile(r'^<(message\S*) role="user"[^\n]*>\n(.*?)\n</\1>', re.MULTILINE | re.DOTALL)
-"""What a user says in a conversation that comes in one prompt, as those of the OpenAI-compatible API do."""
+"""Words of the user in a conversation that comes in one prompt, as those of the OpenAI-compatible API do."""
 _ID = re.compile(r"[0-9a-f-]{36}")
 
 
 Menu = Callable[[Mapping[str, Any]], Sequence[Json]]
-"""What a session offers to choose, given what is chosen so far: config options without their values, the mode first."""
+"""Choices of a session, given what is chosen so far: config options without their values, the mode first."""
 
 MENU: Sequence[Json] = (
     {
@@ -66,7 +66,7 @@ def usual_menu(chosen: Mapping[str, Any]) -> Sequence[Json]:
 
 
 def values(option: Json) -> list[Any]:
-    """What the option can be set to, the default first."""
+    """Values of the option, the default first."""
     groups = [each.get("options", [each]) for each in option.get("options", ())]
     return [each["value"] for group in groups for each in group] or [False, True]
 
@@ -130,7 +130,7 @@ class Session:
         return {"sessionUpdate": "current_mode_update", "currentModeId": self.chosen["mode"]}
 
     def described(self) -> Json:
-        """What the answers to `session/new`, `session/load` and `session/resume` say of it."""
+        """Return what the answers to `session/new`, `session/load` and `session/resume` say of it."""
         modes = [{"id": each["value"], "name": each["name"]} for each in self.menu(self.chosen)[0]["options"]]
         return {
             "modes": {"currentModeId": self.chosen["mode"], "availableModes": modes},
@@ -173,7 +173,7 @@ class Session:
 
 
 def _accepts(option: Json, value: Any) -> bool:
-    """Whether `value` is one of the option's, and of their type: 1 is not true."""
+    """Return True if `value` is one of the option's, and of their type: 1 is not true."""
     return any(value == each and type(value) is type(each) for each in values(option))
 
 
@@ -197,7 +197,7 @@ def load(id: Any) -> list[Json]:
 
 
 def newest(records: Sequence[Json], name: str, default: Any = None) -> Any:
-    """What the last record with that member says."""
+    """Return what the last record with that member says."""
     return next((record[name] for record in reversed(records) if name in record), default)
 
 
@@ -219,7 +219,7 @@ def list_saved() -> list[Json]:
 
 
 def title(blocks: Sequence[Any]) -> str:
-    """What a session with this first prompt is called."""
+    """Return the title of a session with this first prompt."""
     first_line = "\n".join(texts(blocks)).strip().partition("\n")[0]
     return f"Demo: {first_line[:50]}"
 
@@ -232,7 +232,7 @@ def delete(id: Any) -> None:
 
 
 def home() -> Path:
-    """Where the demo agent keeps sessions: `COPILOT_KERNEL_DEMO_HOME`, or a folder in the user's state folder."""
+    """Return the folder of the demo agent's sessions: `COPILOT_KERNEL_DEMO_HOME`, or one in the user's state folder."""
     if chosen := os.environ.get("COPILOT_KERNEL_DEMO_HOME"):
         return Path(chosen)
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"

@@ -1,4 +1,4 @@
-"""What a scene acts on: one running prompt, with all that it may send to the client and ask."""
+"""Stage of a scene: one running prompt, with all that it may send to the client and ask."""
 
 from __future__ import annotations
 

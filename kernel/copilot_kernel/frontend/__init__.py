@@ -1,1 +1,1 @@
-"""What every cell-based front end needs: output area, questions, pickers, %commands."""
+"""Parts of every cell-based front end: output area, questions, pickers, %commands."""

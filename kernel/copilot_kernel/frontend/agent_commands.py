@@ -31,7 +31,7 @@ SET_AN_OPTION = "%options OPTION VALUE sets one."
 HARMLESS = ("mode", "model", "thought_level")
 """Categories of options that let an agent do nothing more."""
 LOG_LINES = 100
-"""Of the wire's log, unless a number is given."""
+"""Lines of the log that are shown, unless a number is given."""
 MAX_NAMED = 20
 """Attached files that are named."""
 
@@ -99,7 +99,7 @@ def logins(now: CommandState, typed: str) -> Completions:
 
 
 def _facts(now: CommandState) -> Iterator[tuple[str, str]]:
-    """In a batch run, without what differs from run to run."""
+    """Return facts about the agent; in a batch run, without what differs from run to run."""
     settings, state, book = now.settings, now.state, now.in_force
     yield "Agent", _agent_name(now)
     yield "Command", _command(now)
@@ -185,7 +185,7 @@ def _size(block: Block) -> str:
 
 
 def name_of(block: Block) -> str:
-    """What an attachment is called."""
+    """Return the name of an attachment."""
     if name := context_name(block):
         return name
     match block:

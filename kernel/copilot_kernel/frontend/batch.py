@@ -51,7 +51,7 @@ class Batch:
         return ""
 
     def _send_until(self, is_open: Callable[[Slot, bool], bool]) -> None:
-        """In order; whatever comes after the first that is open waits for it."""
+        """Send displays in order, up to the first that is open."""
         slots = list(self._slots)
         for slot in slots:
             if slot not in self._sent:
@@ -67,7 +67,7 @@ class Batch:
             self._sent = {slot: dict(slot.items) for slot in self._sent}
 
     def _changed(self, slot: Slot, sent: dict[Hashable, Item]) -> Iterator[Item]:
-        """What looks different from what was sent."""
+        """Return what looks different from what was sent."""
         for key, item in slot.items.items():
             before = sent.get(key)
             if before is None or (item is not before and self._draw(item) != self._draw(before)):

@@ -1,4 +1,4 @@
-"""What one cell may send: every message names the cell's own request as its parent, whenever it is sent."""
+"""Messages of one cell: each names the cell's own request as its parent, whenever it is sent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Output = tuple[Bundle, dict[str, Any]]
 """The MIME bundle of a display, and its metadata."""
 
 MAX_DEPTH = 64
-"""Of containers in a message."""
+"""Limit of nested containers in a message."""
 
 _END_OF_INPUT = "\x04"
 _POLL_SECONDS = 0.02
@@ -42,7 +42,7 @@ class Request:
 
 
 def message_type(session: Any, frames: Any) -> str | None:
-    """Of a message as it came from a socket, which can still be received; None if it is unreadable."""
+    """Return the type of a message as it came from a socket; None if it is unreadable."""
     try:
         _, parts = session.feed_identities(frames, copy=False)
         # Without the content it does not count as received, else the second look would be taken for a replay.
@@ -53,7 +53,9 @@ def message_type(session: Any, frames: Any) -> str | None:
 
 
 class Clients:
-    """How often each client with widgets has connected to the kernel, by `session`. A page connects when it loads."""
+    """Counts how often each client with widgets has connected to the kernel, by `session`. A page connects when it
+    loads.
+    """
 
     def __init__(self) -> None:
         self.undrawn = False
@@ -89,7 +91,7 @@ class Clients:
 
 
 class Kernel(Protocol):
-    """What a cell needs of its kernel: ipykernel's sockets, and whether a click arrives while the cell runs.
+    """Kernel, as a cell needs it: ipykernel's sockets, and whether a click arrives while the cell runs.
 
     `comm_manager` has `clients` and `widgets_seen`.
     """
@@ -228,7 +230,9 @@ class Cell:
         return value if isinstance(value, str) else None
 
     def _is_late(self, answered: str | None, request_id: str) -> bool:
-        """It answers a question that was withdrawn, or may do so: consoles do not say what they answer."""
+        """Return True if a reply answers a question that was withdrawn, or may do so: consoles do not say what they
+        answer.
+        """
         if answered == request_id:
             return False
         outdated, self._outdated = self._outdated, max(0, self._outdated - 1)

@@ -41,7 +41,7 @@ class CellOutput(CommandOutput):
         self._cell.stream(text, name)
 
     async def confirm(self, widening: str, allow: str) -> None:
-        """See `CommandOutput.confirm`. Each is asked once in a kernel."""
+        """Ask as `CommandOutput.confirm` does. Each question is asked once in a kernel."""
         if not self._cell.live:
             raise UsageError(WIDENS.format(widening), WIDEN_HINT)
         if widening in self._confirmed:
@@ -51,7 +51,7 @@ class CellOutput(CommandOutput):
         self._confirmed.add(widening)
 
     async def choose(self, menu: Menu, apply: Apply) -> None:
-        """See `CommandOutput.choose`. A console waits for a line of input."""
+        """Offer choices as `CommandOutput.choose` does. A console waits for a line of input."""
         if is_cell(self._cell.cell_id):
             await asyncio.sleep(HOLD_SECONDS)
         if self._cell.widgets:

@@ -67,12 +67,12 @@ class ChatRunner:
         self._opening = asyncio.Lock()
         self._is_closed = False
         self.chat: Chat | None = None
-        """None before it is first needed."""
+        """The chat; None before it is first needed."""
         self._asking = 0
         self._doing: set[asyncio.Task[Any]] = set()
 
     async def ask(self, blocks: Sequence[Block], view: View) -> Turn:
-        """See `Chat.ask` and `do`."""
+        """Ask as `Chat.ask` does, in the chat's own task."""
 
         async def ask(chat: Chat) -> Turn:
             self._asking += 1
@@ -87,7 +87,7 @@ class ChatRunner:
         return turn
 
     async def changes(self, turn: Turn) -> TurnChanges | None:
-        """See `Chat.changes`; None if there is no chat."""
+        """Return `Chat.changes`; None if there is no chat."""
         return await self.chat.changes(turn) if self.chat is not None else None
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:

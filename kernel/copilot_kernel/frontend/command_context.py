@@ -1,4 +1,4 @@
-"""What commands work with: the chat, the settings of this kernel, and the sessions that were listed last."""
+"""Context of commands: the chat, the settings of this kernel, and the sessions that were listed last."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Completions: TypeAlias = "tuple[int, Sequence[Choice]]"
-"""Where in what was typed after a command's name the word begins that is being typed, and what it may become."""
+"""Place in the text after a command's name where the word begins that is being typed, and its completions."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandState:
-    """What is known of the chat at one moment.
+    """State of the chat at one moment.
 
     `conversation` is empty while no session is open, `info` None while the agent does not run; `sessions` are those
     that it listed last.
@@ -45,20 +45,20 @@ class CommandState:
     book: Rulebook | None = None
     """The mode and the rules of the chat; None while there is none."""
     decisions: tuple[LedgerEntry, ...] = ()
-    """What was decided about permissions, in that order."""
+    """Decisions about permissions, in order."""
     sent: tuple[Block, ...] = ()
-    """What went with the last prompt besides its text."""
+    """Blocks that went with the last prompt besides its text."""
     sandbox: str = ""
-    """How far the agent reaches in its sandbox, or why it has none; empty if the settings want none."""
+    """Reach of the agent in its sandbox, or why it has none; empty if the settings want none."""
     sharing: str = ""
-    """With whom the agent is shared; empty if the settings want that with nobody."""
+    """Notebooks with which the agent is shared, in words; empty if the settings want that with nobody."""
 
     standing: tuple[str, ...] = ()
-    """What the agent's own commands, options and modes have changed."""
+    """Changes that the agent's own commands, options and modes have made."""
     trusted: tuple[Remembered, ...] = ()
-    """What the user trusts, in any folder."""
+    """Files that the user trusts, in any folder."""
     unseen: str = ""
-    """What the agent cannot do with the notebook."""
+    """Limits of the agent in the notebook, in words."""
 
     @property
     def in_force(self) -> Rulebook:
@@ -82,11 +82,11 @@ class CommandContext:
         self.chat_runner, self._load, self.notebook = chat_runner, load, notebook
         self.sessions: tuple[SessionInfo, ...] = ()
         self.undone: dict[str, Callable[[Sequence[str], Sequence[str]], None]] = {}
-        """What shows in the cell of a turn, named as for `%undo`, which files and cells were restored."""
+        """Callbacks that show in the cell of a turn, named as for `%undo`, which files and cells were restored."""
 
     @cached_property
     def settings(self) -> Settings:
-        """What a new chat is given; commands may replace it."""
+        """Settings of a new chat; commands may replace them."""
         return self._load()
 
     @property
@@ -105,7 +105,7 @@ class CommandContext:
         return self.chat_runner.chat.agent.link if self.chat_runner.chat else None
 
     def situation(self, live: bool = True) -> CommandState:
-        """What is known now, without asking the agent."""
+        """Return what is known now, without asking the agent."""
         chat = self.chat_runner.chat
         if chat is None:
             return CommandState(self.settings, Conversation(), live=live)

@@ -1,4 +1,4 @@
-"""Where a command writes: a notebook cell, a terminal, or a chat."""
+"""Output of a command: a notebook cell, a terminal, or a chat."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DECLINED = "{}: you did not allow it."
 
 @dataclass(frozen=True, slots=True)
 class Menu:
-    """What can be chosen: `command` shows it again, `static` is shown where there are no widgets.
+    """Choices: `command` shows them again, `static` is shown where there are no widgets.
 
     `subject` gives the agent or session that it is about: when that is another object, the choices are out of date.
     """
@@ -43,7 +43,7 @@ class Menu:
 
 
 class CommandOutput(Protocol):
-    """What a command may do where it writes. Subclasses inherit what suits an output where nothing can be asked."""
+    """Output of a command. Subclasses inherit what suits an output where nothing can be asked."""
 
     live: bool
     """A user is watching: show also what differs from run to run."""

@@ -30,7 +30,7 @@ TOPICS = {
     "Context": ("attach", "context", "mcp"),
     "Agent": ("status", "mode", "model", "options", "agent", "login", "logout", "log", "restart"),
 }
-"""Where the list of commands has them, all but `help`."""
+"""Topics of the list of commands, all but `help`."""
 
 _OURS = re.compile(r"%+([A-Za-z]\w*)[ \t]*(.*)")
 _EITHER = re.compile(r"/([A-Za-z]\w*)(?:[ \t]+(.*))?")
@@ -74,12 +74,12 @@ class CommandSpec:
 
     @property
     def usage(self) -> str:
-        """How it is typed."""
+        """Usage line."""
         return f"%{self.name} {self.arguments}".rstrip()
 
 
 async def read(context: CommandContext, code: str) -> tuple[Command | Prompt, ...]:
-    """See `parse`. A `/name` of ours waits for the agent to say whether it is the agent's. Raises UsageError."""
+    """Parse a cell. A `/name` of ours waits for the agent to say whether it is the agent's. Raises UsageError."""
     if slash_name(code) and context.state is None:
         with suppress(CopilotError):
             await context.ready()
@@ -97,12 +97,12 @@ async def run(context: CommandContext, output: CommandOutput, command: Command) 
 
 
 def complete(name: str, typed: str, now: CommandState) -> Completions:
-    """What may be typed next, if `typed` stands between the name of a command and the cursor."""
+    """Return completions if `typed` stands between the name of a command and the cursor."""
     return TABLE[name].complete(now, typed) if name in TABLE else (0, ())
 
 
 def parse(cell: str, advertised: Iterable[str] = ()) -> tuple[Command | Prompt, ...]:
-    """What the cell asks for, in order; `advertised` are the agent's own commands, without the `/`.
+    """Return commands and prompt of a cell, in order; `advertised` are the agent's own commands, without the `/`.
 
     Raises UsageError for a `%name` that is not a command, since it must not reach the agent by mistake, and for lines
     after a command that cannot belong to it.
@@ -324,4 +324,4 @@ _SPECS = (
 )
 
 TABLE: dict[str, CommandSpec] = {spec.name: spec for spec in _SPECS}
-"""By name, without the `%`, in the order of the documentation."""
+"""Commands by name, without the `%`, in the order of the documentation."""

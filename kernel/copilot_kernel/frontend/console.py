@@ -47,7 +47,7 @@ class Console:
         return self.put if question.entry_id < 0 else lambda line: None
 
     def status(self, words: str) -> None:
-        """What is printed cannot be taken back."""
+        """Print nothing: what is printed cannot be taken back."""
 
     def settle(self) -> None:
         """Print everything that waits."""
@@ -97,7 +97,7 @@ class Console:
 
 
 def _is_over(entry: Entry) -> bool:
-    """Nothing that matters will be added to it."""
+    """Return True if nothing that matters will be added to an entry."""
     match entry:
         case ToolCall():
             return entry.status in FINAL

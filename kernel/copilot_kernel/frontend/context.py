@@ -1,4 +1,4 @@
-"""What goes with a prompt from the notebook: the last error, and the cells and variables that the prompt mentions.
+"""Context of a prompt from the notebook: the last error, and the cells and variables that the prompt mentions.
 
 `@error`, `@above`, `@cell:ID` and `@var:NAME` stand beside `@path` (see `chat.attachments`). Each becomes an embedded
 resource, in a tag; what is in the tags is cut to a budget, all together.
@@ -40,13 +40,13 @@ FIX_PROMPT = (
     "Fix @error. Inspect the values involved, edit the cell, run it again, and say in one sentence what was wrong."
 )
 MAX_ERROR_CHARS = 8_000
-"""Of a failed cell: source and traceback together."""
+"""Limit of a failed cell: source and traceback together."""
 MAX_VALUES = 20
 """Variables of a failed cell."""
 MAX_ROWS = 5
-"""Of a table that is mentioned."""
+"""Limit of a table that is mentioned."""
 MAX_LINE_CHARS = 60
-"""Of a cell's first line, in completions."""
+"""Limit of a cell's first line, in completions."""
 
 _MENTION = re.compile(r"""(?<![^\s(\[{<,;:"'])@(?:(error|above)(?![\w-]|[./:]\w)|(cell|var):([\w-]+))""")
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -133,7 +133,7 @@ async def _above(notebook: LiveNotebook) -> str:
 
 
 async def _cell(id: str, notebook: LiveNotebook) -> _Piece:
-    """As `read_cell` gives it."""
+    """Return a cell as `read_cell` gives it."""
     cell = (await notebook.read([id], outputs=True)).cells[0]
     text, uri = cell_parts(cell.source, read_outputs(cell.outputs).text), f"notebook:cell/{quote(id)}"
     return _Piece(uri, text, lambda offset: f"read_cell(id={id!r}, offset={offset})", CELL, cell_attributes(cell))

@@ -1,4 +1,4 @@
-"""What a cell shows of its turn: entries go to its output, questions to the user.
+"""Display of a cell's turn: entries go to its output, questions to the user.
 
 The output is a notebook's (`output_area.py`: displays that are updated), a console's (`console.py`: lines that are
 printed) or that of a batch run (`batch.py`: displays that are sent once).
@@ -91,7 +91,7 @@ class Display:
 
     @property
     def attended(self) -> bool:
-        """Not in a batch run."""
+        """True unless this is a batch run."""
         return self._cell.live
 
     def status(self, words: str) -> None:
@@ -105,7 +105,7 @@ class Display:
         return await self.questions.ask(PermissionQuestion(question, self._cwd))
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
-        """What the user fills in or agrees to; if this is cancelled, the request is withdrawn."""
+        """Return what the user fills in or agrees to; if this is cancelled, the request is withdrawn."""
         return await self.questions.ask(ElicitationQuestion(next(self._ids), request))
 
     async def drawn(self) -> None:
@@ -158,7 +158,7 @@ class Display:
 
     @property
     def changed_files(self) -> tuple[str, ...]:
-        """What the turn has changed and was not undone, also if it failed."""
+        """Files that the turn has changed and that were not undone, also if it failed."""
         changes = self._changes or changes_of(tuple(self._calls.values()), self._cwd)
         return tuple(file.path for file in changes.files)
 

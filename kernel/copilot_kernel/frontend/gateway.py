@@ -27,13 +27,13 @@ def is_behind(environ: Mapping[str, str]) -> bool:
 
 
 def notebook_folder(environ: Mapping[str, str]) -> str:
-    """That of the kernel's notebook, where the environment names it and it can be used on this machine; else empty."""
+    """Return the folder of the kernel's notebook, if the environment names one that can be used on this machine."""
     named = (environ.get(WORKING_DIR, ""), os.path.dirname(notebook_at_start(environ)))
     return next(filter(_is_usable, named), "")
 
 
 def notices(settings: Settings, environ: Mapping[str, str]) -> list[str]:
-    """What the first cell says: rules for paths mean another project than the user may think."""
+    """Return notices for the first cell: rules for paths mean another project than the user may think."""
     if settings.cwd or not is_behind(environ) or notebook_folder(environ):
         return []
     folder = environ.get(WORKING_DIR, "")
@@ -45,7 +45,7 @@ def notices(settings: Settings, environ: Mapping[str, str]) -> list[str]:
 
 
 def notebook_key(environ: Mapping[str, str]) -> str:
-    """By what a notebook's session is remembered; empty where it is not.
+    """Return the key by which a notebook's session is remembered; empty where it is not.
 
     Behind a gateway the notebook may be on another machine, and its users share one home folder. So paths of two users
     can be alike, and a path that is not of this machine counts only together with `KERNEL_USERNAME`.

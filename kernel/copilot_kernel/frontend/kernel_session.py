@@ -33,7 +33,7 @@ NOTICE = (
     "A question was cancelled because no open page showed it: {}\n"
     "A page that is reloaded before the notebook is saved loses its open questions. Run the prompt again.\n"
 )
-"""For the next cell: the page with the one that asked is gone."""
+"""Notice for the next cell: the page with the one that asked is gone."""
 MAX_UNDONE = 20
 """Turns whose cells show that they were undone: the last ones that changed something."""
 SIGN_IN = "The agent can sign you in now"
@@ -73,7 +73,7 @@ class KernelSession(ChatRunner):
         # The cell that ran last was not a batch run's.
         self._watched = False
         self.is_introduced = False
-        """What is not the default was said."""
+        """True once the user was told what is not the default."""
         self.notices: list[str] = []
         """Lines that the next cell reports, also in a batch run."""
         # The session of a client that has gone, and a question that it alone showed: for a cell of another client.
@@ -85,7 +85,7 @@ class KernelSession(ChatRunner):
 
     @property
     def left(self) -> SessionStore | None:
-        """What a later session of this process may go on with."""
+        """State that a later session of this process may go on with."""
         return self.chat.session_manager.store if self.chat else self._before
 
     async def run(self, cell: Cell, code: str, values: Mapping[str, str] | None = None) -> Turn | None:
@@ -201,7 +201,7 @@ class KernelSession(ChatRunner):
         return turn
 
     async def _collect(self, text: str, values: dict[str, str]) -> list[Block]:
-        """What goes to the agent: the text, and what it mentions."""
+        """Collect what goes to the agent: the text, and what it mentions."""
         from ..acp.messages import TextBlock
         from ..chat.attachments import mentions
         from . import context
@@ -275,7 +275,7 @@ class KernelSession(ChatRunner):
             cell.display(render_report(Report(note=notice.rstrip(), warns=True)))
 
     async def _check_exposure(self) -> None:
-        """Not in a batch run: its outputs must not depend on the machine."""
+        """Warn about an exposed agent; not in a batch run, whose outputs must not depend on the machine."""
         agent = self.command_context.settings.agent
         if agent == self._checked:
             return
@@ -347,6 +347,6 @@ def _notebook_key() -> str:
 
 
 def _undone(display: Display, old: OldTurn, files: Sequence[str], cells: Sequence[str]) -> None:
-    """What was restored is no longer what the prompt's last turn changed."""
+    """Note that files were restored: the prompt's last turn no longer changed them."""
     display.undone(files, cells)
     old.files = display.changed_files

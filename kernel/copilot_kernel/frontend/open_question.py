@@ -27,8 +27,9 @@ T = TypeVar("T")
 GUARD_SECONDS = 0.7
 """Long enough to see that something else stands there now, shorter than reading it takes."""
 CALM_SECONDS = 1.5
-"""After a guard, until what shifts the card guards it again; twice as long each time, so that it can be answered even
-below an output that never stops."""
+"""Time after a guard until what shifts the card guards it again; twice as long each time, so that it can be answered
+even below an output that never stops.
+"""
 
 NOBODY = "no one can answer here"
 MAX_TITLE_CHARS = 200

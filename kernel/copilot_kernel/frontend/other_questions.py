@@ -62,7 +62,7 @@ class Confirmation(ActionQuestion):
         return render_confirmation(self.title)
 
     async def read_lines(self, ask: AskLine) -> ElicitationAnswer:
-        """What is neither answer is a no."""
+        """Read an answer; what is neither counts as a no."""
         line = await ask(f"1) {self._names[0]}  2) {self._names[1]}: ")
         return ElicitationAnswer("accept" if find_index(line, self._names) == 0 else "decline")
 

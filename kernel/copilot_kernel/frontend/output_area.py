@@ -28,14 +28,15 @@ STATUS_DELAY = 0.2
 AFTER_ANSWER = 0.02
 """Seconds until a decided question goes: the agent gets the answer first."""
 UNREAD_SECONDS = 0.05
-"""How long text waits until it is read and rendered: where its display rests longer, little is left to do then."""
+"""Time that text waits until it is read and rendered: where its display rests longer, little is left to do then."""
 STEP_SECONDS = 0.01
-"""Of reading or rendering, after which other work of the event loop gets a turn."""
+"""Time of reading or rendering after which other work of the event loop gets a turn."""
 STEP_CHARS = 1 << 15
-"""Of a message, read at once."""
+"""Characters of a message that are read at once."""
 HAND_OVER_SECONDS = 0.001
-"""Without work after the first display: ipykernel sends in a thread of its own, which would wait while the end of a
-short answer is drawn."""
+"""Pause after the first display: ipykernel sends in a thread of its own, which would wait while the end of a short
+answer is drawn.
+"""
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 _log = logging.getLogger(__name__)

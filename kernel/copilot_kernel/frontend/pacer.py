@@ -1,4 +1,4 @@
-"""When something that changes is drawn again: soon if it is small, later if it is large or slow to draw."""
+"""Pacer of redraws: soon if something is small, later if it is large or slow to draw."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Pacer:
         self._loop, self._draw = loop, draw
         self._timer: asyncio.TimerHandle | None = None
         self.next_at = next_at
-        """Nothing is drawn before this time."""
+        """Time before which nothing is drawn."""
 
     def wake(self, at: float = 0.0) -> None:
         """Draw at that time, or as soon as possible after it, unless a sooner time was set."""

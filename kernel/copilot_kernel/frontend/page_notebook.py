@@ -30,7 +30,7 @@ from .saved_notebook import folders_of_page, read_saved
 from .vs_code import is_cell
 
 BRIEF_CHARS = 4000
-"""Of each text in an output, when the whole notebook is read."""
+"""Limit of each text in an output, when the whole notebook is read."""
 FULL_CHARS = 1_000_000
 RESTART_SECONDS = 3.0
 """Within which the page restarts the kernel."""
@@ -47,7 +47,7 @@ class PageNotebook(LiveNotebook):
         self.turn = PageTurn()
         """The cell that asks, and its page; between turns, the last page."""
         self.log = CellLog()
-        """What the agent has changed in the turn."""
+        """Changes that the agent has made in the turn."""
         self._below = ""
         """The cell below which the next one is inserted."""
         self._is_restarting = False
@@ -92,12 +92,12 @@ class PageNotebook(LiveNotebook):
 
     @property
     def _started(self) -> str:
-        """Where the notebook was saved when the kernel began; empty if that is unknown."""
+        """Path of the notebook when the kernel began; empty if that is unknown."""
         return notebook_at_start()
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Where the notebook is saved now, also if it has been renamed; see `OpenDocuments`."""
+        """Paths where the notebook is saved now, also if it has been renamed; see `OpenDocuments`."""
         path = self._page.path if self._page is not None else ""
         if path:
             return tuple(os.path.join(folder, path) for folder in folders_of_page(self._started, path))
@@ -122,18 +122,18 @@ class PageNotebook(LiveNotebook):
         return OpenDocuments(self.paths, tuple(os.path.join(folder, path) for folder in folders for path in listed))
 
     async def open_notebooks(self) -> list[str]:
-        """See `LiveNotebook`."""
+        """Return the open notebooks, as `LiveNotebook` says."""
         opened = await self.open_documents()
         return [path for path in (notebook(), *opened.notebook, *opened.beside) if path.endswith(".ipynb")]
 
     async def snapshot(self) -> NotebookState:
-        """See `LiveNotebook`."""
+        """Return the cells, as `LiveNotebook` says."""
         with suppress(NotebookError):
             return await self.read(None, outputs=False)
         return NotebookState((), asking=self.turn.cell_id)
 
     async def touched_cells(self) -> list[tuple[str, str, str]]:
-        """What the agent has done to cells, in the order of the notebook; see `Footer.cells`."""
+        """Return what the agent has done to cells, in the order of the notebook; see `Footer.cells`."""
         if self.log.touched or self.log.changes:
             with suppress(NotebookError):
                 self.log.left = (await self.read(None, outputs=False)).cells
@@ -143,7 +143,7 @@ class PageNotebook(LiveNotebook):
     # -- cells --------------------------------------------------------------------------------------------------------
 
     async def read(self, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:
-        """See `LiveNotebook`."""
+        """Read cells, as `LiveNotebook` says."""
         if self._page is None or not await self._page.known():
             saved = replace(read_saved(next(iter(self.paths), "")), asking=self.turn.cell_id)
             return _selected(saved, ids, outputs=outputs)
@@ -157,7 +157,7 @@ class PageNotebook(LiveNotebook):
         return NotebookState(cells, path=self._page.path, asking=str(state.get("asking") or self.turn.cell_id))
 
     async def insert(self, source: str, type: CellType, after: str | None) -> str:
-        """See `LiveNotebook`."""
+        """Insert a cell, as `LiveNotebook` says."""
         below = after or self._below
         if not below:
             raise NotebookError("Say after which cell to insert: the cell that asks is not known.")
@@ -167,17 +167,17 @@ class PageNotebook(LiveNotebook):
         return id
 
     async def bring_back(self, cell: Mapping[str, Any], after: str | None) -> Sequence[str]:
-        """See `LiveNotebook`."""
+        """Bring a cell back, as `LiveNotebook` says."""
         reply = await self._call("insert", deleted=cell, after=after)
         return tuple(map(str, reply.get("left_out") or ()))
 
     async def edit(self, id: str, expected: str, source: str) -> None:
-        """See `LiveNotebook`."""
+        """Edit a cell, as `LiveNotebook` says."""
         await self._call("edit", id=id, expected=expected, source=source)
         self.log.edited(id, expected, source)
 
     async def delete(self, id: str, expected: str) -> None:
-        """See `LiveNotebook`."""
+        """Delete a cell, as `LiveNotebook` says."""
         cells = (await self.read(None, outputs=False)).cells
         reply = await self._call("delete", id=id, expected=expected)
         self.log.deleted(id, cells, reply.get("cell") or {})
@@ -185,17 +185,17 @@ class PageNotebook(LiveNotebook):
             self._below = self.turn.cell_id
 
     async def move(self, id: str, expected: str, after: str | None) -> None:
-        """See `LiveNotebook`."""
+        """Move a cell, as `LiveNotebook` says."""
         await self._call("move", id=id, expected=expected, after=after)
         self.log.note("moved", id)
 
     async def clear_outputs(self, ids: Sequence[str]) -> None:
-        """See `LiveNotebook`."""
+        """Clear outputs, as `LiveNotebook` says."""
         await self._call("clear", ids=list(ids))
         self.log.note("cleared the output of", *ids)
 
     async def restart_kernel(self) -> None:
-        """See `LiveNotebook`."""
+        """Restart the kernel, as `LiveNotebook` says."""
         if self._page is None or not await self._page.known():
             raise NoPage(NO_RESTART)
         await self._page.call("restart")

@@ -41,7 +41,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
 
     @cached_property
     def answers(self) -> Answers:
-        """Its buttons and fields."""
+        """Buttons and fields of the question."""
         return answers_to(self.question, self._root, self._places)
 
     @cached_property

@@ -72,7 +72,7 @@ class Questions:
         self._drawing = asyncio.Lock()
         self._cards: list[Card] = []
         self.unseen: list[str] = []
-        """What was asked in questions that were cancelled because no client showed them."""
+        """Heads of questions that were cancelled because no client showed them."""
 
     async def ask(self, question: OpenQuestion[T]) -> T:
         """Ask `question`; return its one answer. Cancelling this withdraws it."""
@@ -133,7 +133,7 @@ class Questions:
         return answer
 
     async def _keep_active(self) -> None:
-        """For a while, keep the kernel active in Jupyter's eyes, so that no culler ends it meanwhile."""
+        """Keep the kernel active in Jupyter's eyes for a while, so that no culler ends it meanwhile."""
         end = self._loop.time() + self._activity_timeout
         while self._loop.time() + ACTIVITY_SECONDS < end:
             await asyncio.sleep(ACTIVITY_SECONDS)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MAX_ANSWERS = 200
 MAX_CHARACTERS = 20_000_000
-"""Of all answers that are kept in memory; the oldest go first."""
+"""Limit of all answers that are kept in memory; the oldest go first."""
 
 MAX_UNCHANGED = 100
 """Runs that changed no files, of the newest ones: their cells may be at work."""
@@ -104,14 +104,16 @@ class Reruns:
         self._keep([turn])
 
     def _name(self, cell: Cell) -> str:
-        """By which the cell's runs are known; empty if they are not."""
+        """Return the key of the cell's runs; empty if they are not known."""
         assert self._runs is not None
         if is_cell(cell.cell_id) and (run := self._runs.pop(cell.saved_id, None)):
             self._runs.setdefault(cell.cell_id or "", run)
         return cell.cell_id or ""
 
     def _last_turn(self, cell: Cell, name: str, prompt: str) -> OldTurn | None:
-        """In the cell's last run, if its source was the same and the turn changed files. Stays the last until `end`."""
+        """Return the cell's last turn, if its source was the same and the turn changed files. Stays the last until
+        `end`.
+        """
         assert self._runs is not None
         run = self._runs.get(name)
         if run is None or run.request_id != cell.request_id:
@@ -141,7 +143,7 @@ class Reruns:
 
 
 async def _is_sent_again(cell: Cell, old: OldTurn, settings: Settings) -> bool:
-    """Whether it is, said in the cell."""
+    """Return True if the prompt is sent again, and say so in the cell."""
     if settings.rerun == "run":
         cell.display(render_sent(old.files))
         return True

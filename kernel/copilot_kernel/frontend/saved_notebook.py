@@ -15,7 +15,8 @@ UNKNOWN = "No page shows this notebook to the agent, and the kernel does not kno
 
 
 def folders_of_page(started: str, path: str) -> tuple[str, ...]:
-    """Where the paths of a page may begin that now calls `path` the notebook that was at `started` when it was opened.
+    """Return folders where the page's paths may begin, if it calls the notebook `path` that was at `started` when
+    opened.
 
     The server does not tell its kernels. It is a folder above `started`, and the notebook is there under its new name.
     """
@@ -59,7 +60,7 @@ def _cell(number: int, cell: Mapping[str, Any]) -> NotebookCell:
 
 
 def _output(output: Mapping[str, Any]) -> Output:
-    """On disk, texts may be lists of lines."""
+    """Return an output; on disk, texts may be lists of lines."""
     joined = dict(output)
     if "text" in joined:
         joined["text"] = _joined(joined["text"])

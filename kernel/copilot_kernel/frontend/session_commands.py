@@ -120,7 +120,7 @@ def listed(now: CommandState) -> Report:
 
 
 def ago(session: SessionInfo, now: datetime) -> str:
-    """How long ago it was used; the date if that is more than a month, or the agent's form of it is unknown."""
+    """Say how long ago it was used; the date if that is more than a month, or the agent's form of it is unknown."""
     try:
         then = datetime.fromisoformat(session.updated_at)
     except ValueError:
@@ -178,5 +178,5 @@ def _title(session: SessionInfo) -> str:
 
 
 def _when(session: SessionInfo) -> str:
-    """To the minute."""
+    """Return the time to the minute."""
     return session.updated_at[:16].replace("T", " ")

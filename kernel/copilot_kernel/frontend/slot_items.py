@@ -1,4 +1,4 @@
-"""What a display of a cell holds: entries, and the pieces of a message that is growing; and how it looks.
+"""Items of a cell's display: entries, and the pieces of a message that is growing; and how they look.
 
 Finished pieces of a message never change, only the last one is drawn again. Reading costs what is new, not what is
 there; drawing costs the last paragraph. What takes long is prepared in steps.
@@ -22,7 +22,7 @@ from ..rendering.status import render_status
 
 UNDRAWN = "(This output could not be drawn; see the kernel's log.)"
 MAX_CHARS = 10 * 1024 * 1024
-"""Of one message, shown, besides its end."""
+"""Limit of one message that is shown, besides its end."""
 END_CHARS = 4000
 
 _log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Piece:
 
 
 class Stream:
-    """What of a message came after its last finished piece. `number` counts the pieces before it."""
+    """Text of a message after its last finished piece. `number` counts the pieces before it."""
 
     def __init__(self) -> None:
         self._html = StreamedHtml()
@@ -64,7 +64,7 @@ class Stream:
 
     @property
     def number(self) -> int:
-        """Of the pieces before it."""
+        """Number of the pieces before it."""
         return self._html.number
 
     @property
@@ -94,7 +94,7 @@ class Stream:
 
     @property
     def bundle(self) -> Bundle:
-        """As far as it has come."""
+        """Return the text as far as it has come."""
         return _ended(render_text("agent", self._html.source(), self._html.html()), self._ending)
 
     @property
@@ -105,7 +105,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Status:
-    """What the running turn is doing, as a line that passes."""
+    """Activity of the running turn, as a line that passes."""
 
     words: str
 
@@ -117,7 +117,7 @@ class Status:
 
 Item = Entry | Stream | Piece | Status
 Drawn = dict[int, tuple[Entry, Bundle]]
-"""By id, entries as they were rendered last."""
+"""Entries as they were rendered last, by id."""
 
 
 def picture(items: Iterable[Item], cwd: str, drawn: Drawn | None = None) -> Bundle:
@@ -137,7 +137,7 @@ def draw(entry: Entry, cwd: str, drawn: Drawn) -> Bundle:
 
 
 def is_drawn(entry: Entry, drawn: Drawn) -> bool:
-    """Whether `drawn` has it as it is."""
+    """Return True if `drawn` has the entry as it is."""
     return entry.id in drawn and drawn[entry.id][0] is entry
 
 

@@ -1,4 +1,4 @@
-"""Which display of a cell shows what: entries in a row share one, so that a cell stays under 50 outputs.
+"""Layout of a cell's displays: entries in a row share one, so that a cell stays under 50 outputs.
 
 JupyterLab hides what comes after the 50th. The layout depends on the order of entries and questions alone; when and
 how often a slot is sent is up to `output_area.py`. What an open question says stands in one display and its buttons in
@@ -33,22 +33,22 @@ class Slot:
     """One display. `items` are what it shows; while `question` is set, it shows that instead."""
 
     alone: bool = False
-    """Nothing else may join: a piece of a message, an image."""
+    """True for a piece of a message, or an image: nothing else may join."""
     items: dict[Hashable, Item] = field(default_factory=dict)
     question: Bundle | None = None
     card: Card | None = None
     """The widgets that it shows."""
     lent: bool = False
-    """It is there for what passes: when it is empty, whatever comes next may take the display."""
+    """True if it is there for what passes: when it is empty, whatever comes next may take the display."""
     dirty: bool = False
     display_id: str = field(default_factory=lambda: uuid4().hex)
     drawn: Drawn = field(default_factory=dict)
     steps: Iterator[None] | None = None
     """The rest of what is being prepared."""
     shown: Bundle | None = None
-    """What was sent last."""
+    """Bundle that was sent last."""
     rest: float = 0.0
-    """Not to be sent before this time; see `Slots.waiting`."""
+    """Time before which it is not sent; see `Slots.waiting`."""
 
     def put(self, key: Hashable, item: Item) -> None:
         """Show `item`, in the place of what had its key."""
@@ -71,7 +71,7 @@ class Slot:
         self.question, self.dirty = None, True
 
     def picture(self, cwd: str) -> Bundle:
-        """What it shows."""
+        """Bundle that it shows."""
         return self.question or picture(self.items.values(), cwd, self.drawn)
 
     def prepare(self, cwd: str, is_late: Callable[[], bool]) -> bool:
@@ -96,7 +96,7 @@ class Slot:
 
     @property
     def is_vacant(self) -> bool:
-        """What passes stood here, and nothing does now."""
+        """True if something that passes stood here, and nothing does now."""
         return self.lent and self.question is None and not self.items
 
 
@@ -122,7 +122,7 @@ class Slots:
 
     @property
     def waiting(self) -> list[tuple[float, Slot]]:
-        """What changed, from above, and from which time on it may be sent.
+        """Return what changed, from above, and from which time on it may be sent.
 
         Displays keep their order: what was not sent yet is due at once if something stands below it.
         """
@@ -144,7 +144,7 @@ class Slots:
         return True
 
     def rest(self, entry_id: int) -> float:
-        """Not to be drawn again before this time."""
+        """Do not draw it again before this time."""
         slot = self._slot_of.get(entry_id)
         return self._text_rest if entry_id in self._growing else slot.rest if slot else 0.0
 
@@ -200,7 +200,7 @@ class Slots:
                 slot.stop_asking()
 
     def begin_with(self, display_id: str, words: str, bundle: Bundle) -> Slot:
-        """That display already says, on top, what the turn is doing."""
+        """Begin with a display that already says, on top, what the turn is doing."""
         self._header = Slot(alone=True, lent=True, display_id=display_id, items={"status": Status(words)}, shown=bundle)
         self._slots.append(self._header)
         return self._header
@@ -266,7 +266,7 @@ class Slots:
         return slot
 
     def _places(self, home: Slot | None, entry_id: int) -> tuple[Slot, Slot]:
-        """For a question and its buttons; the last possible slot is not for questions."""
+        """Return places for a question and its buttons; the last possible slot is not for questions."""
         if len(self._slots) + 3 >= MAX_SLOTS:
             return self._spare_places()
         last = next((slot for slot in reversed(self._slots) if not slot.is_vacant), None)
@@ -290,7 +290,7 @@ class Slots:
         return new
 
     def _spare_places(self) -> tuple[Slot, Slot]:
-        """After the others; the line that an earlier question left moves to where everything else went."""
+        """Free places after the others; the line that an earlier question left moves to where everything else went."""
         free = next((pair for pair in self._spare if pair[0].question is None), None)
         if free is None:
             self._spare.append((Slot(), Slot()))

@@ -103,7 +103,7 @@ async def _choose(context: CommandContext, output: CommandOutput, plan: UndoPlan
 
 
 def _choices(plan: UndoPlan, cells: CellPlan) -> Iterator[tuple[str, Choices]]:
-    """What one click restores, in words and as files and cells. What may not be the agent's is a choice of its own."""
+    """Return what one click restores, in words, files and cells. Changes that may not be the agent's are apart."""
     names = [*(file.path for file in plan.certain), *(name for name, _ in cells.possible)]
     if names:
         yield named(names), (plan.certain, [change for _, change in cells.possible])
@@ -114,7 +114,7 @@ def _choices(plan: UndoPlan, cells: CellPlan) -> Iterator[tuple[str, Choices]]:
 
 
 async def _restore(context: CommandContext, number: int, wanted: Choices) -> str:
-    """What was done; empty if nothing was. What is there now counts, not what was when it was offered."""
+    """Restore, and say what was done; empty if nothing was. What is there now counts, not what was offered."""
     plan, cells = await _plan(context, number)
     files = [file for file in (*plan.certain, *plan.uncertain) if file in wanted[0]]
     left = [each for each in plan.skipped if each[0] in {file.path for file in wanted[0]}]
@@ -133,7 +133,7 @@ async def _restore(context: CommandContext, number: int, wanted: Choices) -> str
 
 
 async def _show(context: CommandContext, number: int, files: Sequence[str], cells: Sequence[str]) -> None:
-    """In the cells of the turn and of later ones, which changed files that are as they were before it."""
+    """Show it in the cells of the turn and of later ones that changed files which are as they were before it."""
     undo = (await context.chat()).undo
     keys = [undo.key(turn.number) for turn in undo.turns if turn.number >= number]
     for later, key in enumerate(keys):

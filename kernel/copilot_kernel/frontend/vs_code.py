@@ -1,4 +1,4 @@
-"""What is known of VS Code's notebooks, which differ from other front ends: `docs/front-ends.md` has all of it.
+"""Differences of VS Code's notebooks from other front ends; `docs/front-ends.md` has all of them.
 
 They are known by their cells, which VS Code names by URIs, and not by the ids in the notebook.
 """
@@ -17,16 +17,16 @@ AS_SAVED = "In VS Code, the agent sees the cells of this notebook as they were s
 
 
 def is_cell(cell_id: str | None) -> bool:
-    """Whether a cell of this id is one of VS Code's."""
+    """Return True if a cell of this id is one of VS Code's."""
     return cell_id is not None and cell_id.startswith(f"{SCHEME}:")
 
 
 def notebook_of(cell_id: str) -> str:
-    """Where the cell's notebook is on this machine; empty if it was never saved, or is not here."""
+    """Return the path of the cell's notebook on this machine; empty if it was never saved, or is not here."""
     path = unquote(urlsplit(cell_id).path)
     return path if os.path.isabs(path) and os.path.isfile(path) else ""
 
 
 def boxed(cell_id: str | None, words: str) -> str:
-    """What goes before a prompt for input: VS Code asks apart from the cell, at the top of its window."""
+    """Return what goes before a prompt for input: VS Code asks apart from the cell, at the top of its window."""
     return f"{words} " if is_cell(cell_id) else ""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 0.5
 """Between the first request of a front end and the start of the agent. Clients of batch runs send a cell at once."""
 UNUSED_SECONDS = 300.0
-"""After which the agent ends if no prompt came: Copilot CLI takes 200 MB."""
+"""Time after which the agent ends if no prompt came: Copilot CLI takes 200 MB."""
 
 _NEEDED = (
     "chat",
@@ -91,7 +91,7 @@ def import_needed() -> None:
 
 
 def _is_wanted(settings: Settings) -> bool:
-    """Whether the agent is installed, and does nothing in the folder before a session is opened.
+    """Return True if the agent is installed, and does nothing in the folder before a session is opened.
 
     Opening a notebook must not run what a stranger has put beside it: other agents start the MCP servers and plugins
     of the folder that they are started in. And a sandbox protects what exists at its start.

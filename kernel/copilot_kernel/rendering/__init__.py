@@ -1,1 +1,1 @@
-"""How it looks: an entry of the conversation in, a MIME bundle out."""
+"""Rendering: an entry of the conversation in, a MIME bundle out."""

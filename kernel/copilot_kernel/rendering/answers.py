@@ -35,7 +35,7 @@ _ORDER = ("allow_once", "reject_once")
 
 
 PLACES = (Place("session", "This conversation only"), Place("settings", "All conversations"))
-"""For notebooks."""
+"""Places to keep a rule, for notebooks."""
 
 
 def answers_to(question: Question, root: str = "", places: tuple[Place, ...] = PLACES) -> Answers:
@@ -79,7 +79,7 @@ def _choices(question: Question, about: str, *, is_calm: bool) -> Iterator[Choic
 
 
 def _rank(option: PermissionOption) -> int:
-    """Where it stands in the row; those of one rank stay in the agent's order."""
+    """Return the rank of an answer in the row; those of one rank stay in the agent's order."""
     return _ORDER.index(option.kind) if option.kind in _ORDER else len(_ORDER)
 
 
@@ -98,7 +98,7 @@ def _reason(reject: int, about: str) -> TextAnswer:
 
 
 def _rule(question: Question, about: str, kept: tuple[Choice, ...], places: tuple[Place, ...]) -> TextAnswer | None:
-    """None where nothing is worth a rule, or nothing would allow this call beside it."""
+    """Return the suggested rule; None where nothing is worth one, or nothing would allow this call beside it."""
     allow = next((number for number, option in enumerate(question.options) if option.kind == "allow_once"), None)
     if allow is None or not question.suggestion:
         return None

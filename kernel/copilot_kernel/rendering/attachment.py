@@ -21,9 +21,9 @@ _DRAWING = "image/svg+xml"
 IMAGES = _PICTURES | {_DRAWING}
 SOUNDS = frozenset(f"audio/{name}" for name in ("wav", "x-wav", "mpeg", "mp3", "ogg", "webm", "flac", "aac", "mp4"))
 MAX_SHOWN_CHARS = 20_000_000
-"""Of base64; larger data is named, not shown."""
+"""Limit of base64 that is shown; larger data is named."""
 MAX_SAVED_CHARS = 7_000_000
-"""Of base64; larger data is not offered for saving, since the notebook would have to hold it."""
+"""Limit of base64 that is offered for saving, since the notebook would have to hold it."""
 SENT_ALONG = "Sent along"
 _GREY = f"color:{GREY}"
 _CONTEXT = re.compile(r"notebook:(?:(error)|(cell|variable|value)/(.+))", re.DOTALL)
@@ -39,7 +39,7 @@ def render_attachment(entry: Attachment) -> Bundle:
 
 
 def context_name(block: Block) -> str:
-    """What a resource is called that comes from the notebook; empty for any other block."""
+    """Return the name of a resource that comes from the notebook; empty for any other block."""
     match = _CONTEXT.fullmatch(block.uri) if isinstance(block, EmbeddedResource) and block.text is not None else None
     if match is None:
         return ""

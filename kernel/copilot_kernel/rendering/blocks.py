@@ -147,7 +147,7 @@ class StreamedHtml:
     def __init__(self) -> None:
         self._pieces = Blocks()
         self.number = 0
-        """Of finished pieces."""
+        """Number of finished pieces."""
         self.known: dict[str, str] = {}
         """HTML of the units of the first piece that the last call of `feed` finished."""
         self._start()
@@ -202,7 +202,7 @@ class StreamedHtml:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """How a piece is cut into units, the last one while it grows, and how they are drawn and joined."""
+    """Look of a piece: how it is cut into units, the last one while it grows, and how they are drawn and joined."""
 
     cutter: Callable[[], Blocks]
     growing: Callable[[], Blocks]

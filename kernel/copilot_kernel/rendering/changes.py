@@ -1,4 +1,4 @@
-"""What the tool calls of a turn changed and ran: the net change of each file, the commands, and what was refused.
+"""Effects of a turn's tool calls: the net change of each file, the commands, and what was refused.
 
 Only what the agent reports is known: often no more of a file than the part that changes, and of a command not which
 files it wrote. Where the file's text is given, each change is found in it, with line numbers and the lines around it.
@@ -25,9 +25,9 @@ from .tool_call import ChangedLines, output_of, shown_path
 What = Literal["new", "changed", "deleted", "moved"]
 
 MAX_COMPARED_CHARS = 1_000_000
-"""Of the edits of a turn, compared line by line; beyond them, the lines of an edit are only counted."""
+"""Limit of a turn's edits that are compared line by line; beyond it, the lines of an edit are only counted."""
 MAX_SEARCHED_CHARS = 100_000_000
-"""Where earlier edits of a turn are searched for what a later one continues; beyond them, it counts for itself."""
+"""Limit of the search for an earlier edit that a later one continues; beyond it, the later one counts for itself."""
 _CHARS_A_SEARCH = 1_000  # what a search costs besides
 _WHOLE = Excerpt(1, "", "")
 
@@ -80,7 +80,7 @@ class Command(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TurnChanges:
-    """What a turn changed and ran, in the order in which it began; `refused` counts calls.
+    """Effects of a turn, in the order in which they began; `refused` counts calls.
 
     `cwd` is the session's folder. `also` are files that changed meanwhile, perhaps not by the agent: those of commands,
     and of `files` those that are more different than the calls say. `more` counts those that are not among them.
@@ -111,7 +111,7 @@ def exit_code_of(call: ToolCall) -> int | None:
 def changes_of(
     calls: Sequence[ToolCall], cwd: str = "", text_of: Callable[[str], str | None] = lambda path: None
 ) -> TurnChanges:
-    """What `calls`, all of one turn, changed and ran; paths inside `cwd` are relative to it.
+    """Return the effects of `calls`, all of one turn; paths inside `cwd` are relative to it.
 
     `text_of` returns the text of a file as it is now; None if it is not known.
     """
@@ -128,7 +128,7 @@ def changes_of(
 
 
 def _is_done(call: ToolCall) -> bool:
-    """Also one that went on although it was refused."""
+    """Return True if a call was done, also if it went on although it was refused."""
     return "completed" in (call.status, call.outcome.reported)
 
 
@@ -138,7 +138,7 @@ def _is_command(call: ToolCall) -> bool:
 
 
 def kinds_of(calls: Iterable[ToolCall]) -> str:
-    """How many there are of each kind: `8 edits, 5 commands`."""
+    """Count the calls of each kind: `8 edits, 5 commands`."""
     counts = Counter("command" if _is_command(call) else _NOUNS.get(call.kind, "other") for call in calls)
     known = [(noun, count) for noun in (*_NOUNS.values(), "command", "other") if (count := counts[noun])]
     return ", ".join(f"{count} {noun if count == 1 else _PLURALS.get(noun, f'{noun}s')}" for noun, count in known)
@@ -149,7 +149,7 @@ def kinds_of(calls: Iterable[ToolCall]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """From `old` to `new`, perhaps parts of the file, as in `Diff`; or a `change` without its texts; or neither.
+    """Edit from `old` to `new`, perhaps parts of the file, as in `Diff`; or a `change` without its texts; or neither.
 
     `excerpt` says where `old` was when the edit came, if that is known.
     """
@@ -167,7 +167,7 @@ class _Edit:
 
 
 def _edits(call: ToolCall) -> Iterable[tuple[str, _Edit]]:
-    """With the path of each."""
+    """Return the edits of a call with their paths."""
     diffs, what = [part for part in call.content if isinstance(part, Diff)], _KINDS.get(call.kind)
     if diffs:
         return [
@@ -199,7 +199,7 @@ class _Budget:
         return _joined(first, then)
 
     def changes(self, edits: Sequence[_Edit], text: Callable[[], str | None]) -> Iterator[Change]:
-        """Of the edits of a file, as far as they are known; as one if all are found in its `text`."""
+        """Return the changes of a file's edits, as far as they are known; as one if all are found in its `text`."""
         self.compared -= sum(edit.size for edit in edits)
         if self.compared < 0:
             yield from (change for edit in edits if (change := _uncompared(edit)))
@@ -278,7 +278,7 @@ def _apart(edit: _Edit, *, is_only: bool) -> Change | None:
 
 
 def _whole(edits: Sequence[_Edit], text: Callable[[], str | None]) -> Change | None:
-    """From the file without the edits to the file as it is; None if they are not all found in it."""
+    """Return the change from the file without the edits to the file as it is; None if they are not all found in it."""
     after = None if any(not edit.old or edit.new is None for edit in edits) else text()
     if not edits or after is None:
         return None

@@ -39,11 +39,11 @@ Runs = Sequence[tuple[str, str]]
 _IN_VIEW, _FEW = 12, 4
 """Changed lines that are shown unfolded, and how many more are not worth a fold."""
 MAX_SHOWN_LINES = 2_000
-"""Of a tool call; a permission request shows all."""
+"""Limit of a tool call; a permission request shows all."""
 MAX_COLOURED_CHARS, MAX_COLOURED_LINES = 6_000, 500
 """A longer change has no syntax colours: they would be most of a notebook."""
 _MAX_COMPARED_CHARS = 500
-"""Of a line whose changed words are marked."""
+"""Limit of a line whose changed words are marked."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
 _HEADER = re.compile(
     r"(?:diff --git |Index: |={9,}$|index |--- |\+\+\+ |(?:new|deleted|create|old) file mode |similarity |rename )"
@@ -75,7 +75,7 @@ class DiffLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to one file or cell.
+    """Change of one file or cell.
 
     `is_numbered`: the line numbers are those of the file; else they only count, and are not shown. `is_rough`: it was
     too long to match line by line. `left_out`: how many added
@@ -260,7 +260,7 @@ def diff_text(change: Change, path: str) -> str:
 
 
 def remarks(change: Change, *, is_named: bool = False) -> str:
-    """How much changes, as HTML. `is_named`: new and deleted files are called so already."""
+    """Say how much changes, as HTML. `is_named`: new and deleted files are called so already."""
     what = "" if is_named or change.what == "changed" else change.what
     rough = muted("not compared line by line", _ROUGH) if change.is_rough else ""
     return " ".join(filter(None, (muted(amount(change)), muted(what), rough)))
@@ -289,7 +289,7 @@ def change_html(change: Change, path: str = "", *, gaps: bool = True) -> str:
 
 
 def folded_lines(change: Change) -> int:
-    """How many lines `change_html` folds: all behind the first changes, but never only context.
+    """Count the lines that `change_html` folds: all behind the first changes, but never only context.
 
     Where every line is removed there is nothing to read, so all are folded.
     """
@@ -332,7 +332,7 @@ def _coloured_html(runs: Runs, *, gaps: bool) -> str:
 
 
 def _cut(runs: Runs, start: int, end: int) -> Iterator[Runs]:
-    """What is before `start`, from there to `end`, and after it."""
+    """Split a text into what is before `start`, from there to `end`, and after it."""
     at, placed = 0, []
     for colour, text in runs:
         placed.append((at, colour, text))
@@ -358,7 +358,7 @@ def _coloured(shown: Sequence[DiffLine], language: str) -> dict[int, Runs]:
 
 
 def _changed_words(shown: Sequence[DiffLine]) -> dict[int, tuple[int, int]]:
-    """Where the changed words begin and end, by index of the line, in lines that replace similar ones."""
+    """Return where changed words begin and end, by index of the line, in lines that replace similar ones."""
     runs = [(mark, [*run]) for mark, run in groupby(range(len(shown)), key=lambda index: shown[index].mark)]
     found: dict[int, tuple[int, int]] = {}
     for (mark, removed), (next_mark, added) in pairwise(runs):
@@ -368,7 +368,7 @@ def _changed_words(shown: Sequence[DiffLine]) -> dict[int, tuple[int, int]]:
 
 
 def _differing(old: str, new: str) -> Sequence[tuple[int, int]]:
-    """Where the two lines differ, from the first to the last changed word; nothing if less than half stays the same."""
+    """Return where two lines differ, by changed words; nothing if less than half stays the same."""
     if max(len(old), len(new)) > _MAX_COMPARED_CHARS:
         return ()
     before, after = _WORD.findall(old), _WORD.findall(new)
@@ -381,7 +381,7 @@ def _differing(old: str, new: str) -> Sequence[tuple[int, int]]:
 
 
 def _common_ends(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
-    """How many words both start with, and how many they end with."""
+    """Count the words that both start with, and those that they end with."""
     shorter = min(len(before), len(after))
     start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
     end = next((i for i in range(shorter - start) if before[-1 - i] != after[-1 - i]), shorter - start)

@@ -69,7 +69,7 @@ def elicitation_text(request: Elicitation) -> str:
 
 
 def hint(field: FormField) -> str:
-    """What may be entered into a field: its description, its bounds, and whether it is required."""
+    """Say what may be entered into a field: its description, its bounds, and whether it is required."""
     limits = (
         "required" if field.required else "",
         _KINDS.get(field.kind) or _FORMATS.get(field.format, one_line(field.format)),
@@ -147,7 +147,7 @@ def _link(url: str) -> str:
 
 
 def _host(url: str) -> str:
-    """As a browser takes it; names in other scripts also in ASCII, so that lookalikes show."""
+    """Return the host as a browser takes it; names in other scripts also in ASCII, so that lookalikes show."""
     try:
         host = urlsplit(url).hostname or ""
         ascii_host = host if host.isascii() else host.encode("idna").decode("ascii")
@@ -245,7 +245,7 @@ def _read(field: FormField, line: str) -> Entered:
 
 
 def _choice_index(field: FormField, typed: str) -> int:
-    """By number, or by a value or title that only one choice has."""
+    """Return the index of a choice, by number, or by a value or title that only one has."""
     values, titles = [choice.value for choice in field.choices], [one_line(choice.title) for choice in field.choices]
     index = find_index(typed, values, titles)
     if index is None:

@@ -44,7 +44,7 @@ MAX_GROUP = 30
 """Entries in one line: each time that one changes, all of them are joined again."""
 _PLANNING = "updated its plan {} time{}"
 _BY_YOU = " by you"
-"""In the decision about an edit that stands for itself: the user has looked at it."""
+"""Words in the decision about an edit that stands for itself: the user has looked at it."""
 _MAX_PREVIEW_CHARS = 90
 _SEVERITIES = {"info": ("ℹ", BLUE), "warning": ("⚠", AMBER), "error": ("✗", RED)}
 _BOXES = {"pending": ("☐", GREY), "in_progress": ("◐", BLUE), "completed": ("☑", GREEN)}
@@ -94,7 +94,7 @@ def parts(entries: list[Entry]) -> Iterator[list[Entry]]:
 
 
 def is_quiet(entry: Entry) -> bool:
-    """Whether it may be shown with others in one line."""
+    """Return True if an entry may be shown with others in one line."""
     match entry:
         case ToolCall():
             return is_lookup(entry) or _is_edit(entry)
@@ -142,7 +142,7 @@ def _is_smooth(call: ToolCall) -> bool:
 
 
 def _counted(calls: Sequence[ToolCall], paths: set[str]) -> str:
-    """What was done, and how often."""
+    """Say what was done, and how often."""
     own, edits = [call for call in calls if is_own_read(call)], sum(map(_is_edit, calls))
     counts = Counter(LOOKUPS.get(call.kind, _PLANNING) for call in calls if not (is_own_read(call) or _is_edit(call)))
     known = ((words, counts[words]) for words in (*LOOKUPS.values(), _PLANNING) if counts[words])

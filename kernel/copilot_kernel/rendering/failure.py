@@ -74,7 +74,7 @@ def _hint_html(hint: str) -> str:
 
 
 def _details(error: CopilotError) -> str:
-    """What is not in the title: the agent's last lines on stderr, its whole message, or its error answer."""
+    """Return what is not in the title: the agent's last lines on stderr, its whole message, or its error answer."""
     match error:
         case AuthRequired():
             parts = [str(error)]

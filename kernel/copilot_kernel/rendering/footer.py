@@ -34,16 +34,16 @@ TOO_LONG = "(too long to be shown)"
 TOO_LONG_AGAIN = "(too long to be shown again)"
 NOT_SHOWN = "(the agent did not show the change)"
 MAX_REVIEWED_LINES = 2_000
-"""Of all files together: the calls above show each change, too."""
+"""Limit of all files together: the calls above show each change, too."""
 MAX_ALSO_LINES = 500
-"""Of all files together that changed meanwhile."""
+"""Limit of all files together that changed meanwhile."""
 ALSO = "Also changed during the turn (may not be the agent's)"
 _BEYOND = "beyond its edits"
 _MAX_NAMED, _MAX_NAMED_IN_TEXT = 3, 10
 UNDONE = "↶ Undone"
 _REVIEW = span("Review", f"color:{BLUE}")
 _NOTABLE_PERCENT, _FULL_PERCENT = 50, 80
-"""Of the context in use."""
+"""Shares of the context that are worth a remark."""
 _STOP_REASONS = {
     "end_turn": "",
     "max_tokens": "stopped: the answer reached the token limit",
@@ -56,7 +56,7 @@ _STOP_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """What is known at the end of a turn.
+    """Facts at the end of a turn.
 
     `mode` is the agent's, `permission_mode` ours, shown if it is not the default. `unasked` are the calls that the
     agent did not ask about. `used` tokens of `size` are the context, `tokens` those of the turn, `cost` that of the
@@ -133,7 +133,7 @@ def _capitalized(words: str) -> str:
 
 
 def _facts(footer: Footer) -> Shown:
-    """What is not always so, and then the quiet facts."""
+    """Return facts that are not always so, and then the quiet ones."""
     said = [(words, colour) for words, colour in (*_remarks(footer), *_quiet(footer)) if words]
     html = " · ".join(span(words, f"color:{colour}") for words, colour in said)
     return Shown(row(html) if html else "", " · ".join(words for words, _ in said))
@@ -175,7 +175,7 @@ def _quiet(footer: Footer) -> Iterable[tuple[str, str]]:
 
 
 def _unless_default(name: str) -> str:
-    """What is always so is not worth a word."""
+    """Return a value unless it is the default, which is not worth a word."""
     return "" if name.lower() in ("default", "unknown", "agent") else name
 
 
@@ -187,7 +187,7 @@ def _time(seconds: float) -> str:
 
 
 def _changed(files: Sequence[FileChange], cwd: str) -> Shown:
-    """How many files, and the first names; the fold holds every file with its net change."""
+    """Return the number of files, and the first names; the fold holds every file with its net change."""
     if not files:
         return Shown()
     is_fold, names = _named([(file, file.words) for file in files], cwd)
@@ -223,9 +223,7 @@ def _also(changes: TurnChanges) -> Shown:
 
 
 def _named(files: Sequence[tuple[FileChange, str]], cwd: str) -> tuple[bool, list[str]]:
-    """Whether they have a fold, and the first names with their words: links unless a summary, itself a control, holds
-    them.
-    """
+    """Return the first names with their words: links unless a summary, itself a control, holds them."""
     is_fold = len(files) > _MAX_NAMED or any(file.parts for file, _ in files)
     return is_fold, [_name(file, words, "" if is_fold else cwd) for file, words in files[:_MAX_NAMED]]
 
@@ -235,7 +233,7 @@ def _name(file: FileChange, words: str, cwd: str) -> str:
 
 
 def _folder(file: FileChange, cwd: str) -> str:
-    """Where links to the file begin: one that is there no longer has none."""
+    """Return the folder where links to a file begin; none for a file that is gone."""
     return cwd if file.what in ("new", "changed") else ""
 
 

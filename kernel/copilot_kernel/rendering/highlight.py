@@ -48,7 +48,7 @@ STYLES = frozenset({*(f"color:{colour}" for colour in _COLOURS.values()), *_DIFF
 
 
 DIFF_COLOURS = frozenset(map(stronger, _COLOURS.values()))
-"""Those of code in a diff."""
+"""Colours of code in a diff."""
 # By the end of a file's name. Pygments' own search loads a plugin of anybody, and many modules.
 _LANGUAGES = {
     **dict.fromkeys((".py", ".pyi"), "python"),
@@ -69,7 +69,7 @@ _LANGUAGES = {
 
 
 def language_of(path: str) -> str:
-    """What the code in the file at `path` is written in; empty if its name does not say."""
+    """Return the language of the file at `path`; empty if its name does not say."""
     name = basename(path).lower()
     return _LANGUAGES.get(splitext(name)[1] or name, "")
 
@@ -80,7 +80,7 @@ def load(language: str) -> None:
 
 
 def coloured_lines(source: str, language: str) -> list[list[tuple[str, str]]]:
-    """Of each line of `source`, colour and text of its parts, without the line end; for diffs. Empty if not known."""
+    """Return colour and text of the parts of each line, without the line end; for diffs. Empty if not known."""
     found: list[list[tuple[str, str]]] = [[]]
     for colour, run in groupby(_tokens(source, language), key=lambda token: token[0]):
         first, *others = "".join(text for _, text in run).split("\n")

@@ -47,7 +47,7 @@ AMBER, BLUE = text_colour("#9f7010"), text_colour("#3479cf")
 TINT, LINE = "#8881", "#8884"
 ADDED, REMOVED, HIDDEN = "#2ea04326", "#f8514926", "#f8514955"
 ADDED_WORDS, REMOVED_WORDS = "#2ea0434d", "#f851494d"
-"""On top of the others; text keeps a contrast of more than 4.5:1 on both."""
+"""Colours on top of the others; text keeps a contrast of more than 4.5:1 on both."""
 NO_MATHS = "mathjax_ignore tex2jax_ignore"
 NO_CONTENTS = "tocSkip"
 """Class of headings that JupyterLab's table of contents leaves out: it lists them anew whenever an output changes."""
@@ -70,7 +70,7 @@ PRE = (
 )
 CODE = f"background-color:{TINT};padding:1px 4px;border-radius:3px;{FONT}"
 UNDERLINED = "text-decoration:underline"
-"""For links: nbconvert and JupyterLab tell them from other text by their colour alone."""
+"""Style of links: nbconvert and JupyterLab tell them from other text by their colour alone."""
 _CODE = re.compile(r"`([^`\n]+)`")
 _EMPTY_LINE = re.compile(r"\n(?=[ \t]*\n)")
 INDENT = ";margin-left:20px"

@@ -1,4 +1,4 @@
-"""Which lines of two texts are the same: difflib's answer between the lines that both start and end with.
+"""Matching lines of two texts: difflib's answer between the lines that both start and end with.
 
 Texts of megabytes are compared as strings first, and only what is to be shown is split into lines.
 """
@@ -32,8 +32,8 @@ class Hunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What differs. `is_rough`: it was too long, and is replaced as a whole; `left_out` lines were then added and
-    removed besides.
+    """Difference of two texts. `is_rough`: it was too long, and is replaced as a whole; `left_out` lines were then
+    added and removed besides.
     """
 
     hunks: tuple[Hunk, ...]
@@ -108,7 +108,7 @@ def _first_lines(text: str, count: int) -> list[str]:
 
 
 def _last_lines(text: str) -> list[str]:
-    """As many as stand above a change."""
+    """Return as many lines as are shown above a change."""
     start = len(text)
     for _ in range(CONTEXT):
         start = text.rfind("\n", 0, max(start - 1, 0)) + 1

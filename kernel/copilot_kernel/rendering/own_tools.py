@@ -12,7 +12,7 @@ from .plain import one_line
 
 RUN_PYTHON = "run_python"
 NOTICE_OF_READS = "what the agent sees"
-"""What the notice is about that goes with the first of them."""
+"""Subject of the notice that goes with the first of them."""
 _READS = {
     "read_notebook": "Read this notebook",
     "read_cell": "Read a cell",
@@ -40,18 +40,18 @@ def own_tool(call: ToolCall) -> str:
 
 
 def is_own_read(call: ToolCall) -> bool:
-    """Whether it only reads the notebook."""
+    """Return True if a call only reads the notebook."""
     return own_tool(call) in _READS
 
 
 def sentence(call: ToolCall) -> str:
-    """What the row says; empty unless it is a call of an own tool."""
+    """Return the words of a row; empty unless it is a call of an own tool."""
     given = as_dict(call.raw_input)
     variable = one_line(f"{as_str(given.get('name'))}{as_str(given.get('path'))}")
     return _SENTENCES.get(own_tool(call), "").format(variable or "a variable")
 
 
 def looked_at(calls: Iterable[ToolCall]) -> str:
-    """What reads have looked at, such as `looked at the notebook and your variables`; empty if there are none."""
+    """Say what reads have looked at, such as `looked at the notebook and your variables`; empty if there are none."""
     seen = {"your variables" if "variable" in own_tool(call) else "the notebook" for call in calls}
     return f"looked at {' and '.join(sorted(seen))}" if seen else ""

@@ -35,7 +35,7 @@ _TELL = re.compile(r"\btell\b", re.IGNORECASE)
 
 
 def remembered(question: Question, option: PermissionOption) -> str:
-    """What the agent makes of an answer that it remembers."""
+    """Say what the agent makes of an answer that it remembers."""
     verb = STANDING[option.kind]
     if question.of_copilot and question.call.kind in _COPILOT_REMEMBERS:
         return f"From now on, Copilot {verb}s {_COPILOT_REMEMBERS[question.call.kind]} without asking."
@@ -48,12 +48,12 @@ def settings_for(rules: Iterable[str]) -> list[str]:
 
 
 def remark(option: PermissionOption) -> str:
-    """What stands behind its label."""
+    """Return the remark behind a label."""
     return REMEMBERED if option.kind in STANDING else ""
 
 
 def label(question: Question, option: PermissionOption) -> str:
-    """What an option of `question` is called: as its kind is, and the agent's words where others are of that kind.
+    """Return the label of an option: as its kind is, and the agent's words where others are of that kind.
 
     The agent's words never come first, since they may say the opposite. Questions of our own have names of our own.
     """
@@ -64,19 +64,19 @@ def label(question: Question, option: PermissionOption) -> str:
 
 
 def agents_words(question: Question, option: PermissionOption) -> str:
-    """What the agent calls it, quoted, if its button does not say that."""
+    """Return the agent's words, quoted, if its button does not say them."""
     called = _called(option)
     is_said = label(question, option).endswith(called) and not is_for_a_reason(option, question.options)
     return "" if is_said else f"“{called}”"
 
 
 def is_for_a_reason(option: PermissionOption, options: Sequence[PermissionOption]) -> bool:
-    """It promises to tell the agent something, beside a rejection that does not: *Deny and say why…* stands for it."""
+    """Return True if an option promises to tell the agent something, beside a rejection that does not."""
     return option not in _alike(option, options)
 
 
 def _alike(option: PermissionOption, options: Sequence[PermissionOption]) -> list[PermissionOption]:
-    """Those of its kind between which the user chooses."""
+    """Return the options of its kind between which the user chooses."""
     alike = [each for each in options if each.kind == option.kind]
     return [each for each in alike if not _promises_to_tell(each)] or alike
 
@@ -87,7 +87,7 @@ def _called(option: PermissionOption) -> str:
 
 
 def rejection_to_explain(options: Sequence[PermissionOption]) -> int | None:
-    """Which option a reason goes with: a rejection that is named so, else the first."""
+    """Return the option that a reason goes with: a rejection that is named so, else the first."""
     found = next(filter(_promises_to_tell, options), None) or policy.reject(options)
     return None if found is None else options.index(found)
 

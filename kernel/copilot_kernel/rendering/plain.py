@@ -58,7 +58,7 @@ def one_line(text: object) -> str:
 
 
 def is_visible(text: str) -> bool:
-    """Whether `text`, perhaps empty, is one line in which nothing is hidden."""
+    """Return True if `text`, perhaps empty, is one line in which nothing is hidden."""
     return text.isprintable() and not _UNPRINTED.search(text)
 
 
@@ -122,9 +122,7 @@ def _is_hidden(character: str) -> bool:
 
 
 def _is_ordinary(run: str, at: int) -> bool:
-    """Whether text in some language needs this character: a space of another width, a joiner between letters or emoji,
-    a new glyph.
-    """
+    """Return True if text in some language needs this character: a space of another width, a joiner, a new glyph."""
     character = run[at]
     if character in _JOINERS:
         return _is_foreign(run[at - 1 : at]) and _is_foreign(run[at + 1 : at + 2])

@@ -56,13 +56,13 @@ _HEADS = {
 AGENTS_WORDS = "The agent's words"
 _VERBS = {"new file": "Create", "deleted": "Delete"}
 _FOLDED_REST = ("Also called", "The agent says", "Terminal output", "Input")
-"""Of what stands beside a command or a change."""
+"""Facts beside a command or a change that are folded."""
 _MARK = span("?", f"color:{AMBER};font-weight:bold")
 _IN_GIT = {True: "Git tracks it.", False: "Not in Git.", None: ""}
-"""Of a file that goes."""
+"""Remarks on a file that goes."""
 _BOX = "overflow-wrap:anywhere;word-break:normal;font-size:14px;line-height:1.5"
 _MAX_LINES, _MAX_CHARS = 12, 2_000
-"""Of a command or code; the rest is folded."""
+"""Limits of a command or code; the rest is folded."""
 _HALF_LINE = 95
 _MAX_INLINE_CHARS, _MAX_INLINE_LINES = 400, 6
 _FACT = "display:flex;flex-wrap:wrap;margin:2px 0"
@@ -83,7 +83,7 @@ class Part(NamedTuple):
 
 
 class QuestionView:
-    """What is shown of `question`. `root` is the project's folder."""
+    """View of `question`. `root` is the project's folder."""
 
     def __init__(self, question: Question, root: str = "") -> None:
         self.question, self.call, self.root = question, question.call, root
@@ -128,7 +128,7 @@ class QuestionView:
 
     @property
     def warnings(self) -> Iterator[tuple[str, str]]:
-        """What is out of the ordinary: colour and words. All but the red stands in the text beside what it is about."""
+        """Return what is out of the ordinary: colour and words. In text, all but the red is beside its subject."""
         about, question = self.subject, self.question
         if hidden := hidden_warning(about.texts):
             yield RED, hidden
@@ -139,7 +139,7 @@ class QuestionView:
 
     @property
     def about(self) -> str:
-        """What an answer allows, on one line: what runs, the files that change, or else the agent's title.
+        """Say on one line what an answer allows: what runs, the files that change, or else the agent's title.
 
         The middle of a long line is left out: this names a button or a question, and does not replace it.
         """
@@ -150,11 +150,11 @@ class QuestionView:
         return line if len(line) <= 2 * _HALF_LINE else f"{line[:_HALF_LINE]} … {line[-_HALF_LINE:]}"
 
     def _short(self, place: LocatedPath) -> str:
-        """As it is called in the project."""
+        """Return a path as it is called in the project."""
         return place.path.removeprefix(f"{self.root.rstrip('/')}/" if self.root and not place.remark else "")
 
     def _asked(self) -> Iterator[Part]:
-        """What runs, goes or changes."""
+        """Return what runs, goes or changes."""
         about, count = self.subject, len(self.subject.commands)
         for number, command in enumerate(about.commands, 1):
             size = f", {_line_count(command)} lines" if _line_count(command) > 1 else ""
@@ -250,12 +250,12 @@ def headline(question: Question, root: str = "") -> str:
 
 
 def allowed_by(question: Question, root: str = "") -> str:
-    """See `QuestionView.about`."""
+    """Return `QuestionView.about`."""
     return QuestionView(question, root).about
 
 
 def folded_amount(question: Question) -> str:
-    """How much an answer is about if a part of it is folded, such as `all 41 changed lines`; else empty."""
+    """Say how much an answer is about if a part of it is folded, such as `all 41 changed lines`; else empty."""
     about = subject(question, "")
     if any(folded_lines(change) for _, change in about.changes):
         return f"all {sum(change.count('+') + change.count('-') for _, change in about.changes)} changed lines"
@@ -267,7 +267,7 @@ def folded_amount(question: Question) -> str:
 
 
 def languages_in(question: Question) -> set[str]:
-    """What its changes, commands and code are written in: to draw them needs lexers."""
+    """Return the languages of its changes, commands and code: to draw them needs lexers."""
     about = subject(question, "")
     return {*languages_of(question.call), *(["bash"] if about.commands else []), *(["python"] if about.code else [])}
 
@@ -307,7 +307,7 @@ def _box(text: str, language: str | None = None) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """What is in view of code or a command, and what is folded."""
+    """Split code or a command into what is in view and what is folded."""
     text, first, count = text.strip("\n"), "", 0
     for line in split_lines(text):
         count += bool(line.strip())  # many empty lines are shown as one
@@ -319,7 +319,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _amount_of(rest: str) -> str:
-    """What the fold of `rest` is called."""
+    """Return the label of the fold of `rest`."""
     count, name = (_line_count(rest), "line") if rest.startswith("\n") else (len(rest), "character")
     return f"{count} more {name}{'s' if count != 1 else ''}"
 

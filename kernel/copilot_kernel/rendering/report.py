@@ -1,4 +1,4 @@
-"""What this program says itself: results of commands."""
+"""Reports of this program itself: results of commands."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CELL = Wording()
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a command shows: a title, a table and a note after it; what is empty is left out, whole columns too.
+    """Report of a command: a title, a table and a note after it; what is empty is left out, whole columns too.
 
     `warns`: the note is a warning; `alarms`: it is about a danger that lasts. `typed` is the number of the column that
     has what is typed.

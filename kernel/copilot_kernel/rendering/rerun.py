@@ -14,7 +14,7 @@ HOW_TO_SEND = "To send the prompt again, change it or set COPILOT_KERNEL_RERUN=r
 
 
 def changed_words(files: Sequence[str]) -> str:
-    """Which files, as a sentence without its end."""
+    """Name the files, as a sentence without its end."""
     names = ", ".join(visible_line(one_line(path)) for path in files[:MAX_NAMED])
     more = f" and {len(files) - MAX_NAMED} more" if len(files) > MAX_NAMED else ""
     return f"This prompt changed {names}{more} last time"

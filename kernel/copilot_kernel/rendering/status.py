@@ -6,14 +6,14 @@ from .markup import AMBER, Bundle, bundle, muted, row, span
 from .plain import one_line
 
 ASKING = "?"
-"""What a status that waits for the user begins with."""
+"""Mark with which a status begins that waits for the user."""
 STARTING = "Starting the agent…"
 LAST_SEEN = "Last seen:"
-"""So that the line is still true where nothing follows; pages that show what follows hide it."""
+"""Prefix that keeps the line true where nothing follows; pages that show what follows hide it."""
 
 
 def render_status(words: str) -> Bundle:
-    """What a running turn is doing, as one line; one that begins with "?" waits for the user and stands out."""
+    """Render the activity of a running turn as one line; one that begins with "?" waits for the user and stands out."""
     words = one_line(words)
     last_seen = f'<span class="copilot-last-seen">{muted(LAST_SEEN)}</span>'
     if words.startswith(ASKING):

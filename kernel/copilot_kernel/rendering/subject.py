@@ -1,4 +1,4 @@
-"""What a permission request is about, found in its tool call. Nothing of the call is left out."""
+"""Subject of a permission request, found in its tool call. Nothing of the call is left out."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Subject:
 
     @property
     def is_evident(self) -> bool:
-        """What the agent runs or changes is there, whatever it calls it."""
+        """True if what the agent runs or changes is there, whatever it calls it."""
         return bool(self.commands or self.changes) and not self.is_of_notebook
 
     @property
@@ -122,7 +122,7 @@ def subject(question: Question, root: str) -> Subject:
 
 
 def remarks_on(commands: Iterable[str]) -> list[str]:
-    """What is worth a look at commands. For display only: a command may hide what it does."""
+    """Return remarks on commands. For display only: a command may hide what it does."""
     views = [command[:_MAX_REMARKED].replace("\\\n", " ") for command in commands]
     return [words for pattern, words in _REMARKS if any(map(pattern.search, views))]
 

@@ -52,9 +52,9 @@ LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "f
 FAILED_TAIL = 5
 """Lines of long output in view, of a call that failed or still runs."""
 A_FILE = "a file"
-"""In place of a path that is not known."""
+"""Words in place of a path that is not known."""
 OF_TASK = "  ↳ "
-"""Before a call of a sub-agent, in text: it belongs to a task."""
+"""Mark before a call of a sub-agent, in text: it belongs to a task."""
 # A longer title is folded in HTML.
 _MAX_TITLE_CHARS = 160
 _WORDS = re.compile(r"[^\s`'\":,()]+")
@@ -73,7 +73,7 @@ _ICONS = {
 
 @dataclass(frozen=True, slots=True)
 class StatusLook:
-    """How a status is shown. `edge` is the colour of the line beside the card: it stands out only where it should."""
+    """Look of a status. `edge` is the colour of the line beside the card: it stands out only where it should."""
 
     mark: str
     words: str
@@ -93,7 +93,7 @@ _STATUSES = {
 
 
 class ChangedLines(NamedTuple):
-    """How many lines of a file change."""
+    """Number of changed lines of a file."""
 
     path: str
     added: int = 0
@@ -147,7 +147,7 @@ class _CallView:
         return (RED if self.decision else AMBER) * is_accused  # red is for what was refused or has failed
 
     def places(self) -> Iterator[Shown]:
-        """Those that neither the title nor the changes name; not the notebook in which this is shown."""
+        """Return places that neither the title nor the changes name; not the notebook in which this is shown."""
         known = {location.path: location for location in self.call.locations}
         named_paths = {self.cwd, *(diff.path for diff in _diffs(self.call))}
         for path in () if self.is_ours or own_tool(self.call) else inputs.paths(self.call):
@@ -176,7 +176,7 @@ def render_tool_call(call: ToolCall, cwd: str = "") -> Row:
 
 
 def languages_of(call: ToolCall) -> set[str]:
-    """Those of its changes, as far as they are known: to draw them needs their lexers."""
+    """Return the languages of its changes, as far as they are known: to draw them needs their lexers."""
     diffs = [diff.path for diff in _diffs(call)]
     paths = diffs or (inputs.paths(call) if raw.unified_diff(call.raw_input) else ())
     return {language for path in paths if (language := language_of(path))}
@@ -193,7 +193,7 @@ def output_of(call: ToolCall) -> str:
 
 
 def _look(call: ToolCall, exit_code: int | None) -> StatusLook:
-    """Some agents call a command completed that failed: its exit code decides what it looks like."""
+    """Return the look of a call. Some agents call a failed command completed: its exit code decides."""
     look = _STATUSES.get(call.status, StatusLook("•", unbroken(call.status), GREY, LINE))
     decision, is_completed = unbroken(call.decision), call.status == "completed"
     if decision.lower().startswith((look.words, "not run")):  # it says more than the status
@@ -219,7 +219,7 @@ def _diffs(call: ToolCall) -> list[Diff]:
 
 
 def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
-    """Of each diff; without one, from a unified diff in the input."""
+    """Return the change of each diff; without one, from a unified diff in the input."""
     diffs = _diffs(call)
     yield from ((shown_path(diff.path, cwd), change_of(call, diff, MAX_SHOWN_LINES)) for diff in diffs)
     if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input))):
@@ -277,7 +277,7 @@ def _title(view: _CallView) -> Shown:
 
 
 def _details(view: _CallView) -> Iterator[Shown]:
-    """As text, a call that is not open shows only what its line does not name."""
+    """Return the details. As text, a call that is not open shows only what its line does not name."""
     call, is_open, given = view.call, view.is_open, _input(view.call)
     if view.path:
         yield Shown(row(muted("The agent's title:"), exposed(call.best_title or call.name)))
@@ -301,13 +301,13 @@ def _details(view: _CallView) -> Iterator[Shown]:
 
 
 def attachments(call: ToolCall) -> list[Block]:
-    """What of its content is shown beneath the row."""
+    """Return the content that is shown beneath the row."""
     others = [part for part in call.content if not isinstance(part, TextBlock | Diff | TerminalContent)]
     return [*others, *raw.attachments(call)]
 
 
 def _input(call: ToolCall) -> str:
-    """What else the tool was given, unless the title, the content or the changes say it already."""
+    """Return what else the tool was given, unless the title, the content or the changes say it already."""
     texts = [part.text for part in call.content if isinstance(part, TextBlock)]
     left = raw.rest(call.raw_input, {call.title, call.best_title, *texts})
     return "" if not left or _diffs(call) or inputs.is_of_notebook(call) else raw.as_json(left)

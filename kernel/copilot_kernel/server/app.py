@@ -50,7 +50,7 @@ ROUTES: Mapping[str, type[Handler]] = {
     "/api/models": page.ChatModelsHandler,
     r"/api/media/([\w.-]+)": page.MediaHandler,
 }
-"""At the root of the base URL, if that is wanted, and below OWN_PATH."""
+"""Routes at the root of the base URL, if that is wanted, and below OWN_PATH."""
 OWN_ROUTES: Mapping[str, type[Handler]] = {
     "/chat/?": page.PageHandler,
     "/chat/static/([^/]+)": page.StaticHandler,
@@ -60,7 +60,7 @@ OWN_ROUTES: Mapping[str, type[Handler]] = {
     "/metrics": status.MetricsHandler,
     "/openapi.json": OpenApiHandler,
 }
-"""Only below OWN_PATH."""
+"""Routes only below OWN_PATH."""
 NOT_OFFERED = "embeddings|audio|images|files|moderations|fine_tuning|batches|assistants|threads|completions"
 """Parts of OpenAI's API that no agent can serve."""
 
@@ -303,8 +303,8 @@ def routes(context: ServerContext, at_root: bool) -> list[tuple[str, type[Handle
 
 
 def _stop_on_interrupt(serverapp: Any) -> None:
-    """Without a terminal, Jupyter leaves SIGINT to Python: the loop ends, but no extension or kernel is stopped, and
-    the process waits for the threads of agents that nobody ends. JupyterHub stops servers that way.
+    """Stop extensions and kernels on SIGINT. Without a terminal, Jupyter leaves SIGINT to Python: the loop ends, and the
+    process waits for the threads of agents that nobody ends. JupyterHub stops servers that way.
     """
     if threading.current_thread() is not threading.main_thread():
         return

@@ -51,7 +51,7 @@ class ModelCatalogue:
         self._source: object = None
 
     def is_from(self, agent: object) -> bool:
-        """Whether the models come from this agent."""
+        """Return True if the models come from this agent."""
         return agent is not None and self._source is agent
 
     def learn(self, state: SessionState, info: AgentInfo, agent: object) -> None:
@@ -103,7 +103,7 @@ def choose(models: Mapping[str, ModelObject], wanted: str) -> str:
 
 
 def _model(offered: Mode, id: str, owner: str, created: int, raw: Json) -> ModelObject:
-    """Some agents report more of a model than the protocol has members for."""
+    """Return a model. Some agents report more of it than the protocol has members for."""
     more = {**as_dict(raw.get("_meta")), **raw}
     return {
         "id": id,

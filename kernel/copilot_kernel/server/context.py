@@ -1,4 +1,4 @@
-"""What handlers share: the extension builds it once and passes it to each of them."""
+"""Context that handlers share: the extension builds it once and passes it to each of them."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ VALIDATION_MESSAGES = {
     "union_tag_not_found": f"has no type; {PART_TYPES}",
     "union_tag_invalid": f"parts of this type cannot be sent to an agent; {PART_TYPES}",
 }
-"""By pydantic's type of error; what follows the name of a member."""
+"""Text after the name of an invalid member, by pydantic's type of error."""
 
 _log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class ApiError(HTTPError):
 
 
 def api_error(error: CopilotError) -> ApiError:
-    """What a client gets when a conversation fails: no agent is 503, a failed agent 500, a wrong request 400.
+    """Return the error of a conversation for a client: no agent is 503, a failed agent 500, a wrong request 400.
 
     The agent's own message may hold paths, and is for its user alone: it goes to the log.
     """
@@ -175,7 +175,7 @@ def first_problem(error: ValidationError, body: Any) -> tuple[list[str | int], s
 
 
 def describe(problem: ErrorDetails) -> str:
-    """What follows the name of the invalid member."""
+    """Return the text after the name of the invalid member."""
     words = VALIDATION_MESSAGES.get(problem["type"])
     return problem["msg"] if words is None else words.format_map(problem.get("ctx", {}))
 

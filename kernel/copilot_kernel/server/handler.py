@@ -1,4 +1,4 @@
-"""What all our handlers share: Jupyter's own login, host and origin checks, and errors in OpenAI's form.
+"""Base of our handlers: Jupyter's own login, host and origin checks, and errors in OpenAI's form.
 
 A body is kept only by handlers that take one, once it is known who sends it, and never beyond the limit. A problem is
 reported after the body was read, so that the client sees the answer.
@@ -25,7 +25,7 @@ REQUEST_HEADERS = "Authorization, *"
 RESPONSE_HEADERS = "Retry-After, X-Copilot-Session-State"
 """Headers that pages of allowed origins may send (`*` excludes Authorization), and may read."""
 MAX_DISCARDED_BODIES = 4
-"""So many times the largest body are read and discarded, so that a client sees the answer before the end."""
+"""Multiple of the largest body that is read and discarded, so that a client sees the answer before the end."""
 UNKNOWN_HOST = (
     "This server does not accept the name in the Host header. If it is one of its names, add it to "
     "ServerApp.local_hostnames; ServerApp.allow_remote_access=True accepts every name."
@@ -52,17 +52,17 @@ class Handler(JupyterHandler):
 
     auth_resource = "copilot"
     action: ClassVar[str | None] = None
-    """What the user must be authorised to do; None: Jupyter's default for the request's method."""
+    """Action that the user must be authorised for; None: Jupyter's default for the request's method."""
     route: ClassVar[str] = "other"
     """The name in metrics and logs."""
     is_public: ClassVar[bool] = False
     """No login is needed."""
     is_of_chat: ClassVar[bool] = False
-    """It belongs to the chat, which has a key of its own in a server of its own."""
+    """True for routes of the chat, which has a key of its own in a server of its own."""
     takes_body: ClassVar[bool] = False
     """The body is kept, for `read_json`."""
     has_head: ClassVar[bool] = True
-    """Where there is GET, there is HEAD."""
+    """True where there is HEAD, as wherever there is GET."""
     received = 0
     """Bytes of the body so far."""
     failed_status = 0
@@ -178,7 +178,7 @@ class Handler(JupyterHandler):
             self.set_header("Vary", "Origin")
 
     def is_preflight(self) -> bool:
-        """Whether a browser asks what a page of an allowed origin may send."""
+        """Return True if a browser asks what a page of an allowed origin may send."""
         return self.request.method == "OPTIONS" and self._is_allowed_origin()
 
     @allow_unauthenticated
@@ -224,7 +224,7 @@ class Handler(JupyterHandler):
         self.answer_json(problem.body, problem.status_code)
 
     def as_api_error(self, error: ApiError | CopilotError) -> ApiError:
-        """What the client gets; the pool learns of agents that are no longer signed in."""
+        """Return the error for the client; the pool learns of agents that are no longer signed in."""
         if isinstance(error, ApiError):
             return error
         self.context.pool.note_failure(error)

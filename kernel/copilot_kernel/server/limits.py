@@ -1,4 +1,4 @@
-"""How many turns run and may run: a rate, a number at once, and what counts as activity of the Jupyter server."""
+"""Limits of turns: a rate, a number at once; and what counts as activity of the Jupyter server."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from .catalogue import ModelCatalogue, ModelObject
 
 CHAT_PLACE = "a chat of the server"
 API_PLACE = "the HTTP endpoint of the server"
-"""Where a session is open, for the message to others who want it."""
+"""Place where a session is open, for the message to others who want it."""
 MAX_STARTS = 2
 """Attempts to start an agent, for one request: a client is waiting."""
 STOPPING = "the server is stopping"
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class AgentPool:
-    """At most `size` agents that take new conversations, and retired ones until their conversations have ended.
+    """Pool of at most `size` agents that take new conversations, and of retired ones that still have some.
 
     `settings` say which agent to start; one that is idle for `idle_seconds` is ended. `catalogue` learns its models.
     """
@@ -46,7 +46,7 @@ class AgentPool:
 
     @property
     def hubs(self) -> list[Hub]:
-        """Those whose agents were started and have not ended."""
+        """Hubs whose agents were started and have not ended."""
         return [started.result() for started in self._agents.values() if started.done()]
 
     @property
@@ -93,7 +93,9 @@ class AgentPool:
             self.catalogue.learn(state, chat.info, hub)
 
     async def models(self) -> dict[str, ModelObject]:
-        """Those that the agent offers; a session is opened to ask it, once for each agent. Raises CopilotError."""
+        """Return the models that the agent offers; a session is opened to ask it, once for each agent. Raises
+        CopilotError.
+        """
         async with self._listing:
             if not any(map(self.catalogue.is_from, self.hubs)):
                 runner = self.runner(self.settings, API_PLACE)
@@ -134,7 +136,7 @@ class AgentPool:
 
     @asynccontextmanager
     async def _connect(self, settings: Settings, *of_notebooks: Any) -> AsyncIterator[BrokerTransport]:
-        """To the agent with the fewest conversations, which is started here, as the settings of the server say."""
+        """Connect to the agent with the fewest conversations, or start one, as the settings of the server say."""
         async with self._starting:
             usable = [hub for hub in self.hubs if not hub.broker.retiring]
             if len(usable) < self._size and all(hub.broker.kernels for hub in usable):

@@ -26,7 +26,7 @@ class TwoKeys(PasswordIdentityProvider):
 
 
 class StandaloneServer(ServerApp):
-    """What `jupyter copilot` runs."""
+    """Application of `jupyter copilot`."""
 
     default_services: tuple[str, ...] = ("api", "auth", "security", "shutdown")  # type: ignore[assignment]
 

@@ -1,4 +1,4 @@
-"""What the server offers and what it is doing: `/health`, `/v1/models`, `copilot/status` and `copilot/metrics`."""
+"""State of the server: `/health`, `/v1/models`, `copilot/status` and `copilot/metrics`."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ C = TypeVar("C", bound=Kept)
 
 
 class ConversationStore(Generic[C]):
-    """At most `size` conversations, each under one or more names. `release(conversation, names)` ends one."""
+    """Store of at most `size` conversations, each under one or more names. `release(conversation, names)` ends one."""
 
     def __init__(self, size: int, release: Callable[[C, list[str]], Awaitable[None]]) -> None:
         self.size, self._release = size, release

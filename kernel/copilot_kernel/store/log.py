@@ -37,7 +37,7 @@ class LogEvent:
 
 @dataclass(slots=True)
 class ReadStats:
-    """How many lines were read so far, and how many of them were unreadable."""
+    """Counts of the lines that were read, and of those that were unreadable."""
 
     lines: int = 0
     damaged: int = 0

@@ -33,7 +33,7 @@ class StoredSession:
 
 
 def folders(environ: Mapping[str, str], config_dir: str = "") -> tuple[Path, ...]:
-    """Where sessions may be: only in the given folder; without one, versions differ in whether they obey XDG."""
+    """Return folders that may hold sessions: the given one; else several, as not all versions obey XDG."""
     given = config_dir or environ.get("COPILOT_HOME", "")
     if given:
         return (Path(given).expanduser() / FOLDER,)

@@ -37,13 +37,13 @@ from .log import LogEvent, ReadStats, events, rewound
 
 OMITTED = "{:,} more entries of this turn were omitted"
 MAX_TEXT_CHARS = 100_000
-"""Of one text."""
+"""Limit of one text."""
 BUDGET_BYTES = 16 * 2**20
-"""Of a turn's events: after that, nothing new is kept. Also of all assets together."""
+"""Limit of a turn's events, beyond which nothing new is kept; also of all assets together."""
 MAX_MEMBERS, MAX_DEPTH = 1_000, 30
-"""Of one JSON value."""
+"""Limits of one JSON value."""
 MAX_BINARY_CHARS = 8 * 2**20
-"""Of base64: an image is kept whole or not at all."""
+"""Limit of base64: an image is kept whole or not at all."""
 
 _DECISIONS = {"approved": (True, "allowed"), "cancelled": (None, "not run"), "denied": (False, "denied")}
 _DECIDERS = {"human_response": " by you", "host_policy": " by a rule", "assisted_approval": " by the assistant"}
@@ -85,7 +85,7 @@ def turns(path: Path, stats: ReadStats | None = None) -> Iterator[PastTurn]:
 
 
 def _is_typed(event: LogEvent) -> bool:
-    """Whether the user wrote this message, and not the program in their name."""
+    """Return True if the user wrote this message, and not the program in their name."""
     return as_str(event.data.get("source")) in ("", "user") and not event.data.get("isAutopilotContinuation")
 
 
@@ -294,7 +294,7 @@ _OF_SUBAGENTS = frozenset(kind for kind in _KNOWN if kind.startswith(("assistant
 
 
 def _attachments(raw: Any, assets: Mapping[str, Json]) -> Iterator[Block]:
-    """What came with a prompt: pictures and sounds, and links to all else. `assets` are the log's, by id."""
+    """Return what came with a prompt: pictures and sounds, and links to all else. `assets` are the log's, by id."""
     for each in as_dicts(raw):
         asset = assets.get(as_str(each.get("assetId")), {})
         data, mime_type = (as_str(each.get(name)) or as_str(asset.get(name)) for name in ("data", "mimeType"))

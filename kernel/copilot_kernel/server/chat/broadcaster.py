@@ -1,4 +1,4 @@
-"""What the subscribers of one conversation receive: each change of it once, and what matters to who joins later."""
+"""Broadcast of one conversation: each change of it once, and what matters to subscribers that join later."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from .wire import ApproveTool, Message, event, notice
 
 MAX_REPLAYED_ENTRIES = 500
 SUMMARY_PIECE = 10**9
-"""Of the last entry of a turn: what the turn changed comes after everything else of it."""
+"""Number of a turn's last entry: what the turn changed comes after everything else of it."""
 MAX_QUESTION_CHARS = 4_000_000
-"""Of a question's HTML; what cannot be shown is rejected."""
+"""Limit of a question's HTML; what cannot be shown is rejected."""
 FORM_NOT_SHOWN = "The agent asked for input that this chat cannot show; the request was declined"
 
 _log = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ UNAVAILABLE = {
 }
 """Commands that concern the whole server, and what to do instead."""
 IMMEDIATE = frozenset({"help", "status", "sessions", "models", "mcp", "permissions"})
-"""Without arguments, these do not wait for the turn that runs."""
+"""Commands that, without arguments, do not wait for the turn that runs."""
 DETAILED = frozenset({"status", "sessions", "attach", "mcp", "permissions"})
 """Commands whose output has ids and times; the others would offer a choice to a person."""
 WIDENED = "A chat can only restrict the agent further."
@@ -68,7 +68,7 @@ def parse_switch(text: str) -> Command | None:
 
 
 def is_immediate(text: str) -> bool:
-    """Whether it need not wait for the turn that runs."""
+    """Return True if a command need not wait for the turn that runs."""
     typed = _typed(text)
     return typed is not None and typed.name in IMMEDIATE and not typed.rest
 
@@ -88,7 +88,7 @@ async def run(context: CommandContext, command: Command) -> wire.Message:
 
 
 def failure(error: CopilotError) -> wire.Message:
-    """What happened and what to do next, as text and as HTML."""
+    """Return what happened and what to do next, as text and as HTML."""
     message = str(error) if isinstance(error, AgentError) else WORDING.adapt(str(error))
     html = render_failure(error, WORDING)["text/html"]
     return wire.failure("\n".join(filter(None, (message, WORDING.adapt(error.hint)))), html)

@@ -51,17 +51,17 @@ class Change(Struct, frozen=True, dict=True):
 
     @cached_property
     def news(self) -> tuple[wire.Message, ...]:
-        """What HTML shows otherwise."""
+        """Messages that HTML shows otherwise."""
         return tuple(_news(self))
 
     @cached_property
     def result(self) -> tuple[wire.Message, ...]:
-        """How a tool call ended, and then what a command printed, which HTML shows otherwise."""
+        """End of a tool call, and then what a command printed, which HTML shows otherwise."""
         return tuple(_result(self.entry, self.call_id)) if isinstance(self.entry, ToolCall) and self.has_ended else ()
 
 
 Update = Change | EntryHtml | wire.Message
-"""What subscribers receive."""
+"""Update for subscribers."""
 
 
 class CallIds:
@@ -100,7 +100,7 @@ class EntryFeed:
         self._answered: int | None = None
 
     def changes(self, entry: Entry) -> Iterator[Update]:
-        """What is new of `entry`."""
+        """Return what is new of `entry`."""
         before = self._told.get(entry.id)
         self._told[entry.id] = entry
         change = Change(entry, before, self._new_text(entry, before), self._call_id(entry))
@@ -110,7 +110,7 @@ class EntryFeed:
             yield from files
 
     def again(self, entry: Entry) -> Iterator[Update]:
-        """What was told of `entry` so far, but not its text, for a subscriber that joins during a turn."""
+        """Return what was sent of `entry` so far, but not its text, for a subscriber that joins during a turn."""
         if isinstance(entry, ToolCall | Plan):
             yield Change(entry, call_id=self._call_id(entry))
         yield from self.files.get(entry.id, ())
@@ -141,7 +141,7 @@ class EntryFeed:
 
 
 def _blocks(change: Change) -> Sequence[Any]:
-    """What the agent sent besides text."""
+    """Return what the agent sent besides text."""
     match change.entry:
         case ToolCall() as call if change.has_ended:
             return (*call.content, *raw.attachments(call))
@@ -166,7 +166,7 @@ def arguments(call: ToolCall) -> str:
 
 
 def messages(update: Update, with_html: bool) -> Iterator[wire.Message]:
-    """What a socket sends of `update`: entries as deltas and events, or as HTML."""
+    """Return the messages that a socket sends of `update`: entries as deltas and events, or as HTML."""
     match update:
         case wire.Message():
             yield update
@@ -230,7 +230,7 @@ def _result(call: ToolCall, id: str) -> Iterator[wire.Message]:
 
 
 def _command_result(call: ToolCall, id: str, output: str) -> wire.Message:
-    """Some agents report two streams in `rawOutput`; otherwise all output counts as stdout."""
+    """Return the result of a command. Some agents report two streams in `rawOutput`; otherwise all output is stdout."""
     streams = call.raw_output if isinstance(call.raw_output, dict) else {}
     stdout, stderr = streams.get("stdout"), streams.get("stderr")
     found = {

@@ -10,7 +10,7 @@ from ...conversation.model import Conversation, Message
 from ...rendering.output import shortened
 
 MAX_HISTORY_CHARS = 20_000
-"""Of longer texts, both ends are kept."""
+"""Limit of a text; of longer ones, both ends are kept."""
 MAX_HISTORY_MESSAGES = 20
 
 _HEAD = "<earlier_messages>\nThis is what was said before in this conversation, which you no longer have:\n\n"

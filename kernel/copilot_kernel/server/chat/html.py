@@ -30,11 +30,11 @@ from .history import prompt_text
 from .media import card, is_file
 
 RENDER_SECONDS, FINAL_RENDER_SECONDS = 0.1, 1.0
-"""How long rendering may block the event loop, while something changes and at the end of a response."""
+"""Time that rendering may block the event loop, while something changes and at the end of a response."""
 MAX_REPLAY_CHARS = 1_000_000
-"""Of HTML that is rendered again for a subscriber that joins."""
+"""Limit of HTML that is rendered again for a subscriber that joins."""
 MAX_ENTRY_CHARS = 2_000_000
-"""Of one entry's HTML; a larger one is sent as shortened text."""
+"""Limit of one entry's HTML; a larger one is sent as shortened text."""
 
 _log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ class HtmlBatcher:
         return len(message.html)
 
     def _newest_first(self, part: Sequence[Entry]) -> Iterator[EntryHtml]:
-        """Of a long message, the end is rendered first."""
+        """Return entries, of a long message the end first."""
         if isinstance(part[0], Message) and part[0].speaker == "agent":
             return _grown(part[0], Stream(), newest_first=True)
         return self._messages(part)
@@ -148,7 +148,7 @@ class HtmlBatcher:
         return [*reversed(list(before)), entry, *after]
 
     def _messages(self, part: Sequence[Entry]) -> Iterator[EntryHtml]:
-        """Of one entry, or of several that are shown as one."""
+        """Return the messages of one entry, or of several that are shown as one."""
         first, *others = part
         shown = partial(render, cwd=self._cwd)
         kind, html = ("tool", render_group(part, shown)["text/html"]) if others else _kind_and_html(first, self._cwd)

@@ -26,7 +26,7 @@ from ...rendering.plain import whole
 CARD_TYPE = "application/vnd.microsoft.card.adaptive"
 MAX_FILE_BYTES = 20 * 2**20
 MAX_TOTAL_BYTES = 256 * 2**20
-"""Of all files; the oldest are removed."""
+"""Limit of all files; the oldest are removed."""
 
 _MIME_TYPE = re.compile(r"[a-z0-9][\w.+-]{0,60}/[a-z0-9][\w.+-]{0,100}")
 _BINARY = "application/octet-stream"
@@ -49,7 +49,7 @@ class StoredFile:
 
     @property
     def content_type(self) -> str:
-        """What is neither an image nor audio is text or mere bytes."""
+        """Content type; what is neither an image nor audio is text or mere bytes."""
         if self.is_inline:
             return self.mime
         return "text/plain; charset=utf-8" if self.mime.startswith("text/") else _BINARY
@@ -137,5 +137,5 @@ def card(block: Any) -> Any:
 
 
 def is_file(block: Block) -> bool:
-    """Whether it holds data of its own, or a text that is a file."""
+    """Return True if a block holds data of its own, or a text that is a file."""
     return isinstance(block, ImageBlock | AudioBlock | EmbeddedResource) and card(block) is None

@@ -10,7 +10,7 @@ from .feed import Update, messages
 from .wire import Message, compose
 
 MAX_CHARS = 8 * 2**20
-"""Of all messages that wait."""
+"""Limit of all messages that wait."""
 REPLACED = frozenset({"status", "usage", "plan", "mode", "queued", "running"})
 """Events of which only the newest matters."""
 

@@ -54,7 +54,7 @@ class ChatLimits:
 
 @dataclass(frozen=True, slots=True)
 class ChatServices:
-    """What conversations need of their server: they run on agents of `pool`, under the rules of `settings`."""
+    """Services of the server for conversations: they run on agents of `pool`, under the rules of `settings`."""
 
     pool: AgentPool
     limits: Limits
@@ -100,7 +100,7 @@ class ChatSession:
         self._needs_context = False
 
     def conversation(self) -> Conversation:
-        """As it stands."""
+        """Conversation as it stands."""
         chat = self.context.chat_runner.chat
         return chat.conversation if chat else Conversation()
 
@@ -176,7 +176,7 @@ class ChatSession:
     # -- responses --------------------------------------------------------------------------------------------------
 
     async def _respond(self, text: str) -> Message:
-        """What ends the response."""
+        """Return what ends the response."""
         end = done("error")
         try:
             end = await self._run(text)

@@ -122,7 +122,7 @@ class ChatSessionManager:
     # -- releasing ----------------------------------------------------------------------------------------------------
 
     async def _release(self, session: ChatSession, names: list[str]) -> None:
-        """In a task of its own, for which `_load` waits if the session is wanted again."""
+        """Release a conversation in a task of its own, for which `_load` waits if the session is wanted again."""
         releasing = asyncio.create_task(self._finish_release(session, names))
         for name in names:
             self._releasing[name] = releasing

@@ -59,7 +59,7 @@ class ChatSocket(WebSocketHandler, Handler):
         return 8 * MAX_CHARS
 
     def check_origin(self, origin: str = "") -> bool:
-        """As everywhere; tornado's own check knows no allowed origins."""
+        """Check the origin as everywhere; tornado's own check knows no allowed origins."""
         return Handler.check_origin(self)
 
     def skip_check_origin(self) -> bool:
@@ -121,7 +121,7 @@ class ChatSocket(WebSocketHandler, Handler):
         self._writer.cancel()
 
     def receive(self, update: Update) -> None:
-        """See `Subscriber`. A client that is too slow is disconnected; it can resume."""
+        """Take an update, as `Subscriber` says. A client that is too slow is disconnected; it can resume."""
         if self.ws_connection is None:
             return
         self._outbox.put(update)
@@ -136,7 +136,7 @@ class ChatSocket(WebSocketHandler, Handler):
         self._leave()
 
     def _is_urgent(self, action: Action) -> bool:
-        """Whether it concerns the present conversation, whatever is being opened."""
+        """Return True if an action concerns the present conversation, whatever is being opened."""
         if self.session is None:
             return False
         match action:

@@ -16,7 +16,7 @@ from ..errors import describe, json_object
 
 ACTIONS = ("new_session", "resume_session", "send", "approve_tool", "stop")
 MAX_CHARS = 2**20
-"""Of one message from a client."""
+"""Limit of one message from a client."""
 MAX_ID_CHARS = 500
 MAX_REASON_CHARS = 10_000
 
@@ -57,7 +57,7 @@ class ApproveTool(BaseModel):
 
     @property
     def approves(self) -> bool:
-        """Only the words `yes` and `y` do."""
+        """True for the words `yes` and `y` only."""
         return isinstance(self.response, str) and self.response.strip().lower() in ("yes", "y")
 
 
@@ -124,7 +124,7 @@ def notice(severity: str, title: str, description: str = "", **members: Any) -> 
 
 
 def failure(content: str, html: str = "") -> Message:
-    """What went wrong, and what to do next."""
+    """Return what went wrong, and what to do next."""
     return Message("error", {"content": content}, {"html": html})
 
 

@@ -32,9 +32,9 @@ from .schema import (
 from .view import TextView
 
 FIRST_TEXT_SECONDS = 2.0
-"""So long an error still has a status of its own; later, it is part of the stream."""
+"""Time in which an error still has a status of its own; later, it is part of the stream."""
 KEEP_ALIVE_SECONDS = 15.0
-"""After so much silence, a comment keeps the stream open."""
+"""Silence after which a comment keeps the stream open."""
 READER_SECONDS = 30.0
 """The time limit for a client to read a piece; then it is disconnected."""
 SESSION_HEADER = "X-Copilot-Session"

@@ -44,7 +44,7 @@ class TextPart(StrictModel):
 
 
 class RefusalPart(StrictModel):
-    """What an assistant said instead of an answer."""
+    """Refusal of an assistant instead of an answer."""
 
     type: Literal["refusal"]
     refusal: str
@@ -136,7 +136,7 @@ def read_chat(body: Json) -> ChatRequest:
 
 
 def _mark(messages: Any, loc: Sequence[str | int]) -> bool:
-    """Whether this place is in an old message, and a mark has taken it."""
+    """Return True if this place is in an old message, and a mark has taken it."""
     match loc:
         case ("messages", int(index), *_) if index == len(messages) - 1:
             return False
@@ -203,7 +203,7 @@ class Choice(TypedDict):
 
 
 class Delta(TypedDict, total=False):
-    """What is new."""
+    """New part of a message."""
 
     role: Literal["assistant"]
     content: str
@@ -219,7 +219,7 @@ class ChunkChoice(TypedDict):
 
 
 class ChatHead(TypedDict):
-    """What all chunks and completions begin with."""
+    """Members with which all chunks and completions begin."""
 
     id: str
     created: int
@@ -257,7 +257,7 @@ class Health(TypedDict):
 
 
 class Status(TypedDict):
-    """What the server is doing."""
+    """State of the server."""
 
     state: Literal["running"]
     alone: bool
@@ -269,7 +269,7 @@ class Status(TypedDict):
 
 
 class ErrorObject(TypedDict):
-    """What is wrong, and with which member of the request."""
+    """Error, and the member of the request that it is about."""
 
     message: str
     type: str
@@ -299,7 +299,9 @@ def tokens_of_turn(now: Json | None, before: Json | None) -> Json | None:
 
 
 def chat_usage(counts: Json | None) -> ChatUsage | None:
-    """In OpenAI's terms. Both parts add up to the agent's own total, which may or may not include thoughts."""
+    """Return the usage in OpenAI's terms. Both parts add up to the agent's own total, which may or may not include
+    thoughts.
+    """
     if counts is None:
         return None
     thought, total = counts["thoughtTokens"], counts["totalTokens"]

@@ -1,4 +1,4 @@
-"""What one turn of the agent says, as pieces of text for a client over HTTP."""
+"""View of one turn as pieces of text for a client over HTTP."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TextView:
             self._on_text = None
 
     def status(self, words: str) -> None:
-        """Not shown."""
+        """Show nothing."""
 
     attended = False
 
@@ -59,12 +59,12 @@ class TextView:
     # -- for the client -----------------------------------------------------------------------------------------------
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """End the stream."""
         self._ended = True
         self._changed.set()
 
     async def pieces(self, timeout: float) -> AsyncIterator[str]:
-        """What came since the last piece; an empty string after `timeout` seconds of silence."""
+        """Yield what came since the last piece; an empty string after `timeout` seconds of silence."""
         while True:
             await self.wait(timeout)
             text, self._waiting = "".join(self._waiting), []
@@ -73,7 +73,7 @@ class TextView:
             yield text
 
     async def wait(self, timeout: float) -> None:
-        """Until there is text, or the end, or `timeout` seconds have passed."""
+        """Wait until there is text, or the end, or `timeout` seconds have passed."""
         if not self._waiting and not self._ended:
             self._changed.clear()
             try:
