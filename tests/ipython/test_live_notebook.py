@@ -244,8 +244,19 @@ def test_a_question_is_asked_in_the_page(page: FakePage) -> None:
 
 ASK = """
 from dataclasses import astuple
-complaint = lambda answer: answer.rule and f"{answer.rule} is refused"
-return astuple(await notebook._page.ask("%s", 2, complaint, title="Run?"))
+from types import SimpleNamespace
+
+replies, options = [], SimpleNamespace(options=range(2))
+def reply(given):
+    if not given.rule:
+        replies.append(astuple(given))
+        asking.cancel()
+    return given.rule and f"{given.rule} is refused"
+
+question = SimpleNamespace(key="%s", for_page={"title": "Run?"}, question=options, reply=reply)
+asking = asyncio.ensure_future(notebook._page.ask(question))
+await asyncio.wait([asking])
+return replies[0]
 """
 
 
