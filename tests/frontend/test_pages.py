@@ -207,7 +207,7 @@ async def test_a_cell_that_was_queued_on_a_page_that_is_gone_is_told_when_it_run
     await kernel.connect("second")
     queued = kernel.cell("first", "c2")
     kernel.pages.of(queued)
-    assert kernel.events("second")[-1] == {"event": "missed", "turns": [told(queued)], "known": []}
+    assert kernel.events("second")[-1] == {"event": "missed", "turns": [told(queued)], "known": ["c1", "c2"]}
 
 
 async def test_of_turns_that_nobody_saves_the_last_are_kept(kernel: Kernel) -> None:

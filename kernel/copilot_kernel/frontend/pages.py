@@ -146,7 +146,7 @@ class Pages:
         if turn is None:
             turn = self._turns[cell.request_id] = ShownTurn(page, [cell])
             if page.session != cell.session:
-                page.post("missed", turns=[turn.described], known=[])
+                self._tell(page, turn)
         else:
             cell.request = turn.cells[0].request
             turn.cells.append(cell)
@@ -211,7 +211,8 @@ class Pages:
                 turn.page = lasting
         return lasting
 
-    def _tell(self, page: Page) -> None:
-        turns = [turn.described for turn in self._turns.values() if turn.page is page]
+    def _tell(self, page: Page, *turns: ShownTurn) -> None:
+        """Tell `page` of these turns, or of all that it is to write; and whose cells are known."""
+        told = turns or [turn for turn in self._turns.values() if turn.page is page]
         known = [turn.cells[0].saved_id for turn in self._turns.values()]
-        page.post("missed", turns=turns, known=known)
+        page.post("missed", turns=[turn.described for turn in told], known=known)

@@ -27,8 +27,8 @@ export class MissedTurns {
   #ended = new Set();
   /** Those of them that are being saved. @type {string[]} */
   #saving = [];
-  /** @type {HTMLElement[]} */
-  #offers = [];
+  /** @type {Map<string, HTMLElement>} */
+  #offers = new Map();
 
   /**
    * @param {NotebookPanel} panel @param {import('./document.js').NotebookDocument} document
@@ -49,9 +49,8 @@ export class MissedTurns {
 
   /** Write what this page has missed. @param {Turn[]} turns */
   write(turns) {
-    this.#offers.forEach(offer => offer.remove());
-    this.#offers = [];
     for (const turn of turns) {
+      this.#offers.get(turn.turn)?.remove();
       const cell = this.#cellOf(turn);
       if (cell) this.#take(turn, cell);
       else this.#offer(turn);
@@ -138,7 +137,7 @@ export class MissedTurns {
     });
     offer.append(`“${oneLine(turn.source, MAX_TITLE)}” went on while this page was not connected. `, button);
     cell.node.append(offer);
-    this.#offers.push(offer);
+    this.#offers.set(turn.turn, offer);
   }
 }
 
