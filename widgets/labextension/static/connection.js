@@ -3,7 +3,7 @@
 
 import { NotebookDocument, OperationError } from './document.js';
 import { languageOf } from './kernels.js';
-import { MissedTurns, markLost } from './missed.js';
+import { MissedTurns, markLive, markLost } from './missed.js';
 import { hasPrompts } from './prompts.js';
 import { visible } from './text.js';
 
@@ -222,6 +222,7 @@ export class Connections {
     this.#actions = actions;
     tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
     tracker.forEach(panel => this.#watch(panel));
+    actions.executionScheduled.connect((_, scheduled) => markLive(scheduled));
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) this.all().forEach(connection => connection.look());
     });

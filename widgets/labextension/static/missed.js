@@ -15,6 +15,7 @@ const RECORD = 'copilot_kernel'; // in the metadata of a turn's last output
 const RESTARTED = 'The kernel was restarted or shut down before this turn ended.';
 const OURS = ['text/html', 'application/vnd.jupyter.widget-view+json'];
 const MAX_TITLE = 60;
+const LIVE = 'copilot-live'; // the page shows what follows
 
 export class MissedTurns {
   #panel;
@@ -115,6 +116,7 @@ export class MissedTurns {
       others.forEach(output => model.outputs.add(output));
       return future.onIOPub(message);
     };
+    markLive({ cell });
     model.trusted = true;
     cell.outputHidden = false;
     show(cell, ended ? 'idle' : 'running', count);
@@ -141,15 +143,21 @@ export class MissedTurns {
   }
 }
 
+/** Whatever is shown in a cell, this page shows what follows. @param {{cell: import('@jupyterlab/cells').Cell}} scheduled */
+export function markLive({ cell }) {
+  cell.node.classList.add(LIVE);
+}
+
 /**
  * Say of turns that no kernel knows that their kernel has gone: those whose cells are neither numbered nor have a record.
  * @param {NotebookPanel} panel @param {string} language @param {string[]} known Cells.
  */
 export function markLost(panel, language, known) {
-  for (const { model } of promptsOf(panel, language)) {
+  for (const { model, node } of promptsOf(panel, language)) {
     const outputs = model.outputs.toJSON();
     const isOpen = model.executionCount === null && model.executionState !== 'running' && outputs.length > 0;
     if (!isOpen || known.includes(model.id) || outputs.some(({ metadata }) => metadata && RECORD in metadata)) continue;
+    node.classList.remove(LIVE);
     model.outputs.add({
       output_type: 'display_data',
       data: { 'text/plain': RESTARTED, 'text/html': `<div style="font-size:14px">⚠ ${RESTARTED}</div>` },
