@@ -157,6 +157,7 @@ def test_the_agent_works_on_in_the_page_that_was_loaded_again(context: BrowserCo
     expect(notebook.button(1, ALLOW)).to_be_enabled()
     notebook.wait_saved()
     story.page.reload()
+    expect(story.page.locator(MARKED)).to_have_count(1)
     notebook.button(1, ALLOW).click()  # what was saved is replaced meanwhile
     story.ended(1)
     notebook.run(3, wait=False)

@@ -122,6 +122,8 @@ class Pages:
         """It writes this turn from now on."""
         if turn := self._turns.get(id):
             turn.move(request)
+            if turn.has_ended:
+                turn.page.post("ended", turn=id, count=turn.count)
 
     def saved(self, ids: Sequence[str]) -> None:
         """It has saved the notebook after the ends of these turns."""

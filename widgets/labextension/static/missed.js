@@ -24,6 +24,8 @@ export class MissedTurns {
   #send;
   /** The cells that this page writes, by their turns. @type {Map<string, CodeCell>} */
   #cells = new Map();
+  /** Turns of which nothing has come yet. @type {Set<string>} */
+  #awaited = new Set();
   /** Turns that have ended and are not saved. @type {Set<string>} */
   #ended = new Set();
   /** Those of them that are being saved. @type {string[]} */
@@ -72,6 +74,7 @@ export class MissedTurns {
 
   /** @param {string} turn @param {number | null} count The prompt number of its cell. */
   ended(turn, count) {
+    if (this.#awaited.has(turn)) return; // it is said again after what the cell shows
     const cell = this.#cells.get(turn);
     if (cell && !cell.isDisposed) show(cell, 'idle', count);
     this.#ended.add(turn);
@@ -105,22 +108,23 @@ export class MissedTurns {
    * What the cell holds stays until that comes.
    * @param {Turn} turn @param {CodeCell} cell
    */
-  #take({ turn, ended, count }, cell) {
+  #take({ turn }, cell) {
     const { model, outputArea } = cell;
     this.#cells.set(turn, cell);
+    this.#awaited.add(turn);
     const future = this.#send({ take: turn });
     future.onIOPub = (/** @type {import('@jupyterlab/services').KernelMessage.IIOPubMessage} */ message) => {
       if (message.header.msg_type === 'status') return undefined;
       const others = model.outputs.toJSON().filter(output => !isOurs(output));
       outputArea.future = future;
+      this.#awaited.delete(turn);
       others.forEach(output => model.outputs.add(output));
       return future.onIOPub(message);
     };
     markLive({ cell });
     model.trusted = true;
     cell.outputHidden = false;
-    show(cell, ended ? 'idle' : 'running', count);
-    if (ended) this.ended(turn, count);
+    show(cell, 'running', null);
   }
 
   /** Where it cannot be written, at the end of the last answer. @param {Turn} turn */
