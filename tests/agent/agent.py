@@ -50,7 +50,7 @@ class Client:
         await self._notify(method, params)
 
 
-class FaultyAgent(demo.Agent):
+class FaultyAgent(demo.DemoAgent):
     """The faults of the `switches` are described in `faults.py`."""
 
     def __init__(

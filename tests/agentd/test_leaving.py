@@ -2,7 +2,7 @@
 
 import pytest
 from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, CANCELLED
-from copilot_kernel.agentd.broker import CLOSE_SECONDS, HUNG, REPLACED, WITHDRAWN
+from copilot_kernel.agentd.broker import ASKED_TO_END, CLOSE_SECONDS, HUNG, WITHDRAWN
 
 from .peers import NOBODY, Agent, Kernel, refused
 
@@ -95,7 +95,7 @@ def test_an_agent_that_is_not_ready_yet_is_there_for_those_who_still_wait_and_en
     first.leave()
     assert (agent.socket_given_up, agent.ended) == (False, "")
     second.leave()
-    assert agent.ended == REPLACED
+    assert agent.ended == ASKED_TO_END
 
 
 def test_a_session_that_is_slowly_loaded_as_its_kernel_leaves_costs_nobody_the_agent(agent: Agent) -> None:
@@ -163,17 +163,17 @@ def test_each_kernel_knows_how_many_there_are(agent: Agent) -> None:
 
 def test_the_only_kernel_may_end_the_agent(agent: Agent) -> None:
     agent.joined("a").notify("_copilot_kernel/retire")
-    assert (agent.ended, agent.socket_given_up) == (REPLACED, True)
+    assert (agent.ended, agent.socket_given_up) == (ASKED_TO_END, True)
 
 
 def test_with_others_the_agent_only_takes_no_more_kernels_and_ends_with_the_last(agent: Agent) -> None:
     left, right = agent.joined("a"), agent.joined("b")
     left.notify("_copilot_kernel/retire")
-    assert (agent.ended, agent.socket_given_up, left.disconnected, right.disconnected) == ("", True, REPLACED, "")
+    assert (agent.ended, agent.socket_given_up, left.disconnected, right.disconnected) == ("", True, ASKED_TO_END, "")
     left.leave()
     assert agent.ended == ""
     right.leave()
-    assert agent.ended == REPLACED
+    assert agent.ended == ASKED_TO_END
 
 
 def test_an_agent_that_wants_a_sign_in_takes_no_more_kernels(agent: Agent) -> None:

@@ -15,9 +15,9 @@ from copilot_kernel.acp.messages import (
     TextBlock,
 )
 from copilot_kernel.chat.attachments import (
+    MAX_ATTACHED_BYTES,
     MAX_BINARY_BYTES,
     MAX_MENTIONS,
-    MAX_TEXT_BYTES,
     NEITHER,
     is_text,
     media_type,
@@ -137,7 +137,7 @@ def test_what_the_agent_cannot_take_is_refused_with_the_capability(cwd: Path) ->
 
 def test_what_is_too_large_is_refused_with_both_sizes(cwd: Path) -> None:
     write(cwd / "a.png", PNG + bytes(MAX_BINARY_BYTES))
-    write(cwd.parent / "a.txt", "x" * (MAX_TEXT_BYTES + 1))
+    write(cwd.parent / "a.txt", "x" * (MAX_ATTACHED_BYTES + 1))
     words = "{} is too large to attach: {:,} bytes, at most {:,}"
     size = len(PNG) + MAX_BINARY_BYTES
     assert refusal("a.png", EVERYTHING, cwd) == (words.format("a.png", size, 10_485_760), True)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.results import parse_session
-from copilot_kernel.chat.choices import Choice, Setting, find, find_option, models, modes, more_options, options
+from copilot_kernel.chat.choices import Choice, SessionSetting, find, find_option, models, modes, more_options, options
 from copilot_kernel.errors import UsageError
 
 URI = "https://agentclientprotocol.com/protocol/session-modes#"
@@ -31,11 +31,13 @@ OPTIONS: list[dict[str, Any]] = [
     {"id": "odd", "name": "Odd", "type": "slider", "currentValue": 3},
 ]
 STATE = parse_session({"sessionId": "s", "configOptions": OPTIONS})
-MODE = Setting("mode", "Mode", (Choice(f"{URI}agent", "agent", "Agent"), Choice(f"{URI}plan", "plan", "Plan ahead")), 1)
+MODE = SessionSetting(
+    "mode", "Mode", (Choice(f"{URI}agent", "agent", "Agent"), Choice(f"{URI}plan", "plan", "Plan ahead")), 1
+)
 FAST = (Choice("acme/fast", "acme/fast", "Fast", "quick"), Choice("other/fast", "other/fast", "Fast"))
-MODEL = Setting("model", "Model", FAST, 0)
-CAREFUL = Setting("careful", "Careful", (Choice(True, "on"), Choice(False, "off")), 1, "Looks twice")
-ODD = Setting("odd", "Odd", ())
+MODEL = SessionSetting("model", "Model", FAST, 0)
+CAREFUL = SessionSetting("careful", "Careful", (Choice(True, "on"), Choice(False, "off")), 1, "Looks twice")
+ODD = SessionSetting("odd", "Odd", ())
 
 
 def test_modes_and_models_are_offered_by_short_names_and_all_options_in_the_agents_order() -> None:
@@ -63,7 +65,7 @@ def test_addresses_with_the_same_end_keep_their_whole_name() -> None:
         (ODD, "4", "4"),  # it lists none
     ],
 )
-def test_a_choice_is_found_by_value_word_or_name(setting: Setting, typed: str, value: object) -> None:
+def test_a_choice_is_found_by_value_word_or_name(setting: SessionSetting, typed: str, value: object) -> None:
     assert find(setting, typed).value == value
 
 
@@ -75,7 +77,7 @@ def test_a_choice_is_found_by_value_word_or_name(setting: Setting, typed: str, v
         (CAREFUL, "maybe", 'Unknown careful "maybe".', "Choose one of: on, off."),
     ],
 )
-def test_an_unknown_choice_is_an_error(setting: Setting, typed: str, message: str, hint: str) -> None:
+def test_an_unknown_choice_is_an_error(setting: SessionSetting, typed: str, message: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
         find(setting, typed)
     assert (str(caught.value), caught.value.hint) == (message, hint)

@@ -12,7 +12,7 @@ from anyio import to_thread
 from copilot_kernel.acp.messages import Chunk, Diff, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
 from copilot_kernel.chat import Chat, diff_locator
 from copilot_kernel.chat.agent import RunningAgent
-from copilot_kernel.chat.diff_locator import MAX_BYTES, MAX_DELETED_CHARS, MAX_DIFFS, DiffLocator
+from copilot_kernel.chat.diff_locator import MAX_DELETED_CHARS, MAX_DIFFS, MAX_LOCATED_BYTES, DiffLocator
 from copilot_kernel.chat.permission import Approvals, Permissions
 from copilot_kernel.chat.rules import PolicyEvaluator
 from copilot_kernel.chat.state import ConversationState
@@ -76,7 +76,7 @@ def outside(path: Path) -> None:
     lambda path: path.symlink_to(path.name),
     outside,
     lambda path: path.write_bytes(TEXT.encode() + b"\xff"),
-    lambda path: path.write_bytes(TEXT.encode() + b"x" * MAX_BYTES),
+    lambda path: path.write_bytes(TEXT.encode() + b"x" * MAX_LOCATED_BYTES),
     lambda path: path.write_text("two\ntwo\n"),
     lambda path: path.write_text("other\n"),
 ])  # fmt: skip
@@ -117,17 +117,17 @@ class SlowDisk:
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowDisk]:
-    monkeypatch.setattr(diff_locator, "SECONDS", LIMIT)
+    monkeypatch.setattr(diff_locator, "LOOKUP_SECONDS", LIMIT)
     disk = SlowDisk()
     yield disk
     disk.answers.set()
 
 
 async def test_a_disk_that_hangs_is_left_alone(folder: Path, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diff_locator, "SECONDS", 0.01)
+    monkeypatch.setattr(diff_locator, "LOOKUP_SECONDS", 0.01)
     locator = DiffLocator(str(folder), disk.read)
     assert [*(await located(locator, edit())).excerpts.values()] == [None]
-    monkeypatch.setattr(diff_locator, "SECONDS", LIMIT)
+    monkeypatch.setattr(diff_locator, "LOOKUP_SECONDS", LIMIT)
     assert [*(await located(locator, edit())).excerpts.values()] == [None]
 
 

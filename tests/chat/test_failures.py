@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.locate import locate
-from copilot_kernel.chat.failures import HINTS, reported
+from copilot_kernel.chat.failures import MODEL_HINTS, reported
 from copilot_kernel.errors import FailureReason, ModelFailed
 
 from .conftest import Open
@@ -65,7 +65,7 @@ def test_a_chunk_that_is_an_error_line_is_a_failure_with_its_innermost_words_and
     for outer in OUTER:
         title = title.removeprefix(outer)
     assert (str(failure), failure.reason, failure.report) == (title, reason, words)
-    assert failure.hint.endswith(HINTS[reason])
+    assert failure.hint.endswith(MODEL_HINTS[reason])
     assert all(line.strip() in failure.hint for line in words.split("\n")[1:])
 
 

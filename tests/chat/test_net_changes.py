@@ -79,7 +79,7 @@ async def test_only_so_many_files_are_read(tmp_path: Path, monkeypatch: pytest.M
 
 async def test_a_disk_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
-    monkeypatch.setattr(module, "SECONDS", 0.01)
+    monkeypatch.setattr(module, "READ_SECONDS", 0.01)
     monkeypatch.setattr(module, "read_for_display", lambda *_: str(released.wait(20)))
     try:
         found = await changes(edits(tmp_path / "a.txt"), tmp_path, Undo(a_txt="old\n"))

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from copilot_kernel.chat import open_chat
 from copilot_kernel.chat.notebook_gate import NO_TURN
-from copilot_kernel.chat.notebook_tools import KERNEL_ENDED, UNSEEN, introduction, is_here
+from copilot_kernel.chat.notebook_tools import KERNEL_ENDED, NO_CELLS, introduction, is_here
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused
 from copilot_kernel.mcp_config import McpServer
@@ -95,7 +95,7 @@ async def test_an_agent_without_http_gets_the_bridge_and_a_file_that_ends_with_t
 @pytest.mark.parametrize(
     ("info", "more", "words"),
     [
-        ({"agentInfo": {"name": "copilot"}, "agentCapabilities": {}}, {}, UNSEEN),
+        ({"agentInfo": {"name": "copilot"}, "agentCapabilities": {}}, {}, NO_CELLS),
         ({}, {"notebook_tools": False}, ""),
     ],
 )

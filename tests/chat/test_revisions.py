@@ -14,7 +14,7 @@ from copilot_kernel.acp.messages import Diff, Location, PermissionOption, Permis
 from copilot_kernel.chat import permission, rules
 from copilot_kernel.chat.agent import RunningAgent
 from copilot_kernel.chat.our_calls import OUR_PREFIX, OurCalls
-from copilot_kernel.chat.permission import CHANGED, CHANGED_TOO_OFTEN, Approvals, Permissions
+from copilot_kernel.chat.permission import CALL_CHANGED, CHANGED_TOO_OFTEN, Approvals, Permissions
 from copilot_kernel.chat.rules import PolicyEvaluator
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.chat.turn import Stop
@@ -96,7 +96,7 @@ async def test_a_call_that_changes_is_shown_again_and_says_so(change: dict[str, 
     first, second = turn.view.questions
     assert option == OPTIONS[0]
     assert [getattr(second.call, name) for name in change] == list(change.values())
-    assert (first.why.startswith(CHANGED), second.why.startswith(CHANGED)) == (False, True)
+    assert (first.why.startswith(CALL_CHANGED), second.why.startswith(CALL_CHANGED)) == (False, True)
     assert first.key != second.key
     assert turn.permissions.approvals.allowed[turn.call.id] == second.call
     assert turn.state.observers == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel.chat import Chat
-from copilot_kernel.chat.sessions import FORGOTTEN, GONE, LOST, OTHER_NOTEBOOK, RESTARTED, UNSHOWN
+from copilot_kernel.chat.sessions import FORGOTTEN, NEW_CONVERSATION, OTHER_NOTEBOOK, PREVIOUS_GONE, RESTARTED, UNSHOWN
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused, AuthRequired, SessionInUse, UsageError
 from copilot_kernel.notebook.live import NotebookCell, NotebookState
@@ -220,7 +220,7 @@ async def test_a_restarted_agent_goes_on(opened: Open, switches: str) -> None:
 
 @pytest.mark.parametrize(
     ("switches", "line"),
-    [("no-load,no-resume", FORGOTTEN), ("load-fails,no-resume", LOST), ("resume-fails", LOST)],
+    [("no-load,no-resume", FORGOTTEN), ("load-fails,no-resume", NEW_CONVERSATION), ("resume-fails", NEW_CONVERSATION)],
 )
 async def test_a_loss_is_one_line(opened: Open, monkeypatch: pytest.MonkeyPatch, switches: str, line: str) -> None:
     async with opened(BOOK) as chat:
@@ -243,7 +243,7 @@ async def test_a_session_that_is_not_listed_any_more_is_not_asked_for(opened: Op
     async with opened(BOOK) as chat:
         await ask(chat, "demo: say two", person := Person())
         assert not any('"session/resume"' in line or '"session/load"' in line for line in chat.log())
-    assert person.notices == [GONE]
+    assert person.notices == [PREVIOUS_GONE]
 
 
 async def test_a_load_that_fails_once_is_tried_again(opened: Open, time: Time) -> None:

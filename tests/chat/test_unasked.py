@@ -133,7 +133,7 @@ async def test_a_call_that_is_in_progress_just_before_its_question_is_not_accuse
 
 
 async def test_one_that_runs_on_is_accused_while_it_runs(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unasked, "PATIENCE_SECONDS", 0.02)
+    monkeypatch.setattr(unasked, "RUNNING_SECONDS", 0.02)
     marked = anyio.Event()
 
     class Looker(Person):

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat
-from copilot_kernel.chat.undo import UNDONE
+from copilot_kernel.chat.undo import UNDONE_PREAMBLE
 from copilot_kernel.errors import AgentError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
@@ -29,9 +29,9 @@ async def test_a_prompt_that_fails_or_is_refused_is_not_the_last_that_says_it(ch
     chat.undo.undone(1, ["a.txt"])
     with suppress(AgentError):
         await ask(chat, prompt)
-    assert told(chat) == [UNDONE.format("a.txt")]
+    assert told(chat) == [UNDONE_PREAMBLE.format("a.txt")]
     await ask(chat, "demo: say hello")
-    assert told(chat) == [UNDONE.format("a.txt")]
+    assert told(chat) == [UNDONE_PREAMBLE.format("a.txt")]
     await ask(chat, "demo: say hello")
     assert told(chat) == []
 
@@ -43,7 +43,7 @@ async def test_a_prompt_that_is_stopped_is_not_the_last_that_says_it(chat: Chat)
     person = Person()
     await cancelled(chat, "demo: hang hi", person, lambda: person.heard)
     await ask(chat, "demo: say hello")
-    assert told(chat) == [UNDONE.format("a.txt")]
+    assert told(chat) == [UNDONE_PREAMBLE.format("a.txt")]
 
 
 async def test_what_is_restored_meanwhile_is_said_with_the_prompt_after(chat: Chat) -> None:
@@ -55,9 +55,9 @@ async def test_what_is_restored_meanwhile_is_said_with_the_prompt_after(chat: Ch
     await ask(chat, "demo: say hi")
     chat.undo.undone(1, ["a.txt", "b.txt"])
     await ask(chat, "demo: ask", Restoring())
-    assert told(chat) == [UNDONE.format("a.txt, b.txt")]
+    assert told(chat) == [UNDONE_PREAMBLE.format("a.txt, b.txt")]
     await ask(chat, "demo: say hello")
-    assert told(chat) == [UNDONE.format("b.txt, c.txt")]
+    assert told(chat) == [UNDONE_PREAMBLE.format("b.txt, c.txt")]
 
 
 async def test_another_session_does_not_learn_what_it_has_not_seen(chat: Chat) -> None:
@@ -69,10 +69,10 @@ async def test_another_session_does_not_learn_what_it_has_not_seen(chat: Chat) -
     chat.undo.undone(1, ["b.txt"])  # of the session before
     chat.undo.undone(second.number, ["c.txt"])
     await ask(chat, "demo: say hello")
-    assert told(chat) == [UNDONE.format("c.txt")]
+    assert told(chat) == [UNDONE_PREAMBLE.format("c.txt")]
     await chat.resume(first.session_id, Person())
     await ask(chat, "demo: say hello")
-    assert told(chat) == [UNDONE.format("a.txt, b.txt")]
+    assert told(chat) == [UNDONE_PREAMBLE.format("a.txt, b.txt")]
 
 
 @pytest.mark.parametrize(("switches", "is_told"), [("", True), ("no-load,no-resume", False)])
@@ -93,7 +93,7 @@ async def test_a_command_of_the_agent_says_nothing_of_it(chat: Chat) -> None:
     await ask(chat, "/help")
     assert told(chat) == []
     await ask(chat, "demo: say hello")
-    assert told(chat) == [UNDONE.format("a.txt")]
+    assert told(chat) == [UNDONE_PREAMBLE.format("a.txt")]
 
 
 @chatting(agent="demo")

@@ -14,7 +14,7 @@ from copilot_kernel.chat import Turn
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Attachment
 from copilot_kernel.errors import UsageError
-from copilot_kernel.frontend.context import FAILED, FIX_PROMPT, MAX_ERROR_CHARS, collect, completions
+from copilot_kernel.frontend.context import FAILED_CELL, FIX_PROMPT, MAX_ERROR_CHARS, collect, completions
 from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.kernel_session import KernelSession
 from copilot_kernel.notebook.live import CellError, NotebookError
@@ -70,9 +70,9 @@ async def test_the_last_error_goes_along_unasked_and_with_its_values_if_it_is_me
     (unasked,) = await collect("Why?", notebook(), Settings())
     (mentioned,) = await collect("Why @error?", notebook(), Settings())
     parts = [tagged("cell-source", ERROR.source), tagged("cell-error", ERROR.traceback)]
-    assert unasked.text == tagged("notebook-cell", "\n".join(parts), id="c1", note=FAILED)
+    assert unasked.text == tagged("notebook-cell", "\n".join(parts), id="c1", note=FAILED_CELL)
     parts.append(tagged("notebook-variables", "df: DataFrame 3×2\nn: int 5"))
-    assert mentioned.text == tagged("notebook-cell", "\n".join(parts), id="c1", note=FAILED)
+    assert mentioned.text == tagged("notebook-cell", "\n".join(parts), id="c1", note=FAILED_CELL)
 
 
 async def test_an_error_cannot_pass_for_something_else() -> None:
@@ -81,7 +81,7 @@ async def test_an_error_cannot_pass_for_something_else() -> None:
     failed.error = CellError(forged, f"{forged} Again.", "c1")
     (found,) = await collect("Why?", failed, Settings())
     inside = f"<cell-source-2>\n{forged}\n</cell-source-2>\n<cell-error-2>\n{forged} Again.\n</cell-error-2>"
-    assert found.text == f'<notebook-cell-2 id="c1" note="{FAILED}">\n{inside}\n</notebook-cell-2>'
+    assert found.text == f'<notebook-cell-2 id="c1" note="{FAILED_CELL}">\n{inside}\n</notebook-cell-2>'
 
 
 async def test_without_an_error_or_with_a_command_of_the_agents_nothing_goes_along_unasked() -> None:

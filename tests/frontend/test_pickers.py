@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from copilot_kernel.errors import UsageError
 from copilot_kernel.frontend.command_output import Menu
-from copilot_kernel.frontend.pickers import FAILED, WAITING, Pickers
+from copilot_kernel.frontend.pickers import NOT_SET, WAITING, Pickers
 from copilot_kernel.rendering.report import Report
 from copilot_widgets.base import WIDGET_VIEW
 from copilot_widgets.field import PickerField
@@ -136,7 +136,7 @@ async def test_a_choice_that_is_broken_off_or_fails_is_reported(front_end: Front
         async with asyncio.timeout(LIMIT):
             while len(errors) == left:
                 await asyncio.sleep(0)
-        await reported(front_end, FAILED)
+        await reported(front_end, NOT_SET)
         await settled()
         assert front_end.models[mode]["index"] == 0
 

@@ -24,7 +24,7 @@ from .recording import ALLOW, REJECT, RecordingCell
 pytestmark = pytest.mark.anyio
 
 JUPYTERLAB_AUTOSAVE_SECONDS = 120
-UNSEEN = PermissionAnswer(None, "cancel", questions.UNSEEN)
+UNSEEN = PermissionAnswer(None, "cancel", questions.NOT_SHOWN)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def test_a_form_that_no_page_draws_is_cancelled() -> None:
     cell.clients.connected("a page loaded later")
     asking = questions.Questions(cell, Place(), PageTurn()).ask(ElicitationQuestion(-1, Elicitation("Who are you?")))  # type: ignore[arg-type]
     answer = await asyncio.wait_for(asking, LIMIT)
-    assert answer == ElicitationAnswer("cancel", reason=questions.UNSEEN)
+    assert answer == ElicitationAnswer("cancel", reason=questions.NOT_SHOWN)
 
 
 async def test_one_that_a_page_draws_is_not(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:

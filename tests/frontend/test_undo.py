@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.chat.undo import OFF
+from copilot_kernel.chat.undo import UNDO_OFF
 from copilot_kernel.frontend.undo_commands import NOTHING_LEFT, PUT_BACK_WHICH
 from copilot_kernel.rendering.footer import UNDONE
 
@@ -157,7 +157,7 @@ def test_before_anything_changed_and_when_it_is_off(tmp_path):
         assert "No turn has changed a file" in made.run("%changes").text
     with session(tmp_path / "off", COPILOT_KERNEL_UNDO="off") as made:
         made.run("demo: say hello")
-        assert str(made.run("%undo").error) == OFF
+        assert str(made.run("%undo").error) == UNDO_OFF
 
 
 def test_nothing_is_left_of_what_was_saved(tmp_path, changed: Session):

@@ -15,7 +15,7 @@ from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed
 from copilot_kernel.frontend.kernel_session import KernelSession
-from copilot_kernel.frontend.warm_start import IDLE_SECONDS, UNUSED_SECONDS, WarmStart
+from copilot_kernel.frontend.warm_start import START_AFTER_SECONDS, UNUSED_SECONDS, WarmStart
 
 from ..limits import LIMIT
 from .recording import RecordingCell
@@ -83,7 +83,7 @@ class Kernel:
     async def rest(self) -> None:
         """Be idle for so long that the agent starts."""
         self.warm_start.schedule()
-        await self.clock.advance(IDLE_SECONDS)
+        await self.clock.advance(START_AFTER_SECONDS)
 
     async def use(self, *, live: bool = True) -> StandIn:
         """The chat that a prompt of a cell gets."""
@@ -110,10 +110,10 @@ async def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterat
 
 async def test_the_agent_starts_when_the_kernel_was_idle_and_the_first_prompt_gets_it(kernel: Kernel) -> None:
     kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS / 2)
+    await kernel.clock.advance(START_AFTER_SECONDS / 2)
     assert StandIn.made == []
     kernel.warm_start.schedule()
-    await kernel.clock.advance(IDLE_SECONDS / 2)
+    await kernel.clock.advance(START_AFTER_SECONDS / 2)
     assert [chat.events for chat in StandIn.made] == [["started"]]
     assert (kernel.session.chat, kernel.session.notices) == (None, [])
     assert [await kernel.use(), await kernel.use()] == StandIn.made * 2
@@ -132,7 +132,7 @@ async def test_it_does_not_start_if_a_cell_comes_first(kernel: Kernel) -> None:
     kernel.warm_start.schedule()
     await settled()
     kernel.warm_start.skip()
-    await kernel.clock.advance(IDLE_SECONDS)
+    await kernel.clock.advance(START_AFTER_SECONDS)
     assert StandIn.made == []
     assert (await kernel.use()).events == []
 
@@ -216,15 +216,17 @@ async def test_it_does_not_end_after_a_prompt(kernel: Kernel) -> None:
     assert (used.events, await kernel.use()) == (["started"], used)
 
 
-@pytest.mark.parametrize("seconds", [IDLE_SECONDS / 2, IDLE_SECONDS], ids=["before the start", "during the start"])
+@pytest.mark.parametrize(
+    "seconds", [START_AFTER_SECONDS / 2, START_AFTER_SECONDS], ids=["before the start", "during the start"]
+)
 async def test_the_end_of_the_kernel_ends_it(kernel: Kernel, seconds: float) -> None:
     StandIn.pause = asyncio.Event()
     kernel.warm_start.schedule()
     await kernel.clock.advance(seconds)
     kernel.warm_start.cancel()
     await kernel.session.close(1)
-    await kernel.clock.advance(IDLE_SECONDS)
-    assert [chat.events for chat in StandIn.made] == [["started", "closed"]] * (seconds == IDLE_SECONDS)
+    await kernel.clock.advance(START_AFTER_SECONDS)
+    assert [chat.events for chat in StandIn.made] == [["started", "closed"]] * (seconds == START_AFTER_SECONDS)
 
 
 PROGRAM = """

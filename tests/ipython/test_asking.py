@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.frontend.questions import UNSEEN
+from copilot_kernel.frontend.questions import NOT_SHOWN
 
 from ..jupyter.asked import WIDGET_VIEW, Asked, closed, opened
 from ..jupyter.commanding import Picked
@@ -213,7 +213,7 @@ def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(sta
     with connected(front_end.manager, front_end.log) as page:
         asked = Asked(front_end, "%copilot demo: ask Something")
         page.open_control()
-        assert f"not run ({UNSEEN})" in front_end.finish(asked.cell).text
+        assert f"not run ({NOT_SHOWN})" in front_end.finish(asked.cell).text
         assert "A question was cancelled" in page.run("%copilot demo: say Next.").text
     assert front_end.complaints() == []
 

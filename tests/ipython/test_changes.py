@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from copilot_kernel.chat.undo import OFF
+from copilot_kernel.chat.undo import UNDO_OFF
 
 from .conftest import StartKernel
 
@@ -30,4 +30,4 @@ def test_without_undo_it_says_so(start_kernel: StartKernel) -> None:
     kernel = start_kernel(COPILOT_KERNEL_UNDO="off")
     kernel.run("%copilot demo: say Hello.", live=False)
     outcome = kernel.run("_copilot.changes", live=False)
-    assert outcome.reply["content"]["evalue"] == OFF
+    assert outcome.reply["content"]["evalue"] == UNDO_OFF

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from copilot_kernel.ipython.run_outputs import MAX_CHARS, TOO_MUCH, Collector
+from copilot_kernel.ipython.run_outputs import MAX_RUN_CHARS, TOO_MUCH, Collector
 
 Content = dict[str, Any]
 
@@ -43,5 +43,5 @@ def test_a_clear_that_waits_comes_with_the_next_output() -> None:
 
 def test_what_is_too_much_is_not_kept_but_errors_are() -> None:
     error = ("error", {"ename": "ValueError", "evalue": "", "traceback": []})
-    texts = collected(stream("x" * MAX_CHARS), stream("y"), display("z"), stream("y"), error)
+    texts = collected(stream("x" * MAX_RUN_CHARS), stream("y"), display("z"), stream("y"), error)
     assert texts[1:] == [TOO_MUCH, "ValueError"]

@@ -13,7 +13,7 @@ import numpy
 import pandas
 import pytest
 from copilot_kernel.ipython import variables
-from copilot_kernel.ipython.variables import MAX_CHARS, inspect_variable, list_variables
+from copilot_kernel.ipython.variables import MAX_DESCRIPTION_CHARS, inspect_variable, list_variables
 from copilot_kernel.notebook.live import NotebookError
 from copilot_kernel.redaction import HIDDEN
 
@@ -110,7 +110,7 @@ HUGE: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("kind", HUGE)
 def test_whatever_is_huge_is_described_briefly(kind: str) -> None:
     value = HUGE[kind]()
-    assert len(inspected(value, rows=1000)) <= MAX_CHARS + 1
+    assert len(inspected(value, rows=1000)) <= MAX_DESCRIPTION_CHARS + 1
     assert len(listed(x=value)["x"][2]) < 400
 
 
@@ -244,7 +244,7 @@ SECRETS: dict[str, tuple[str, Any, str]] = {
     "by name": ("api_key", "hunter2", ""),
     "a list by name": ("passwords", ["hunter2"], ""),
     "by pattern": ("x", TOKEN, ""),
-    "cut in the middle": ("x", "." * (MAX_CHARS - 10) + TOKEN, ""),
+    "cut in the middle": ("x", "." * (MAX_DESCRIPTION_CHARS - 10) + TOKEN, ""),
     "in a key": ("x", {"token": "hunter2", "n": {"API_KEY": ["hunter2"]}}, ""),
     "beside its name": ("x", {"name": "API_KEY", "value": "hunter2"}, ""),
     "in a field": ("x", namedtuple("Login", "user password")("me", "hunter2"), ""),

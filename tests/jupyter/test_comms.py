@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from copilot_kernel.frontend.questions import UNSEEN
+from copilot_kernel.frontend.questions import NOT_SHOWN
 
 from .asked import Asked
 from .front_end import FrontEnd, connected, kernel_process, parent
@@ -56,6 +56,6 @@ def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(tmp
         asked = Asked(front_end, "demo: ask Something")
         with connected(front_end.manager, front_end.log) as page:
             page.open_control()
-            assert f"not run ({UNSEEN})" in asked.finish().text
+            assert f"not run ({NOT_SHOWN})" in asked.finish().text
             assert "A question was cancelled" in page.run("demo: say Next.").text
         assert front_end.complaints() == []

@@ -59,7 +59,7 @@ def test_links_to_folders_are_not_followed_for_ever(tmp_path: Path) -> None:
 
 
 def test_the_look_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "MAX_ENTRIES", 10)
+    monkeypatch.setattr(paths, "MAX_FOLDER_ENTRIES", 10)
     seen: list[str] = []
     scandir = os.scandir
     monkeypatch.setattr(os, "scandir", lambda folder: seen.append(str(folder)) or scandir(folder))

@@ -13,7 +13,7 @@ import pytest
 from copilot_kernel.chat.turn_record import METADATA_KEY
 from copilot_kernel.cli.kernelspec import local_spec
 from copilot_kernel.config import Settings
-from copilot_kernel.frontend.context import SAVE
+from copilot_kernel.frontend.context import SAVE_FIRST
 from copilot_kernel.frontend.vs_code import AS_SAVED
 from copilot_kernel.sandbox import unavailable
 
@@ -181,7 +181,7 @@ def test_the_saved_file_tells_which_cell_asks_and_what_it_did_before_a_restart(
     window.insert("# Notes")
     window.save()
     asking = window.insert(window.prompt("demo: echo @above"))
-    assert SAVE in str(window.run(asking).outputs)
+    assert SAVE_FIRST in str(window.run(asking).outputs)
     window.save()
     assert "notebook:cell/" in window.run(asking).text
     window.run(window.prompt("demo: say Gladly.\nedit a.txt old => new"))

@@ -30,7 +30,7 @@ def written(folder: Path, endpoint: Endpoint, mode: int = 0o600) -> StdioServerP
 async def test_the_official_client_lists_calls_and_cancels_over_pipes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "PATIENCE_SECONDS", 0.01)  # so that the late answer is a stream of events
+    monkeypatch.setattr(server, "STREAM_AFTER_SECONDS", 0.01)  # so that the late answer is a stream of events
     running, tools = NotebookServer(), FakeTools()
     parameters = written(tmp_path, await running.register(tools))
     late: list[Any] = []

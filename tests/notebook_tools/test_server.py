@@ -139,7 +139,7 @@ async def test_the_official_client_lists_and_calls(served: NotebookServer, endpo
 async def test_the_official_client_gets_a_late_answer_and_progress_until_then(
     tools: FakeTools, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(server, "STREAM_AFTER_SECONDS", 0.01)
     monkeypatch.setattr(server, "HEARTBEAT_SECONDS", 0.01)
     beats = 0
 
@@ -158,7 +158,7 @@ async def test_the_official_client_gets_a_late_answer_and_progress_until_then(
 async def test_large_images_arrive_in_an_answer_and_in_a_stream(
     served: NotebookServer, monkeypatch: pytest.MonkeyPatch, tool: str
 ) -> None:
-    monkeypatch.setattr(server, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(server, "STREAM_AFTER_SECONDS", 0.01)
     tools = FakeTools("a figure", IMAGE)
     async with client_of(await served.register(tools)) as client, anyio.create_task_group() as tasks:
         tasks.start_soon(_let_go, tools)
@@ -183,7 +183,7 @@ async def test_arguments_that_are_too_large_fail_and_the_next_call_works(endpoin
 async def test_without_a_wish_for_progress_there_are_comments(
     tools: FakeTools, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(server, "STREAM_AFTER_SECONDS", 0.0)
     headers = {**dict(endpoint.headers), "Accept": "text/event-stream"}
     async with (
         httpx2.AsyncClient(headers=headers, verify=False) as http,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Location, PermissionOption
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.ledger import MAX_ENTRIES, Ledger, LedgerEntry, subject_of
+from copilot_kernel.permissions.ledger import MAX_LEDGER_ENTRIES, Ledger, LedgerEntry, subject_of
 from copilot_kernel.permissions.question import PermissionAnswer
 
 CALL = ToolCall(3, 2, "t", "Run it", kind="execute", raw_input={"command": "ls"})
@@ -35,10 +35,14 @@ def test_what_was_done_without_a_question_was_decided_by_none() -> None:
 
 def test_of_very_many_the_newest_are_kept_and_all_are_counted() -> None:
     log = Ledger()
-    for _ in range(MAX_ENTRIES + 5):
+    for _ in range(MAX_LEDGER_ENTRIES + 5):
         log = log.acted(CALL, "covered", "")
     kept = log.kept
-    assert (len(kept), kept[0].number, kept[-1].number, log.count) == (MAX_ENTRIES, 6, *[MAX_ENTRIES + 5] * 2)
+    assert (len(kept), kept[0].number, kept[-1].number, log.count) == (
+        MAX_LEDGER_ENTRIES,
+        6,
+        *[MAX_LEDGER_ENTRIES + 5] * 2,
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.policy import REMOTE
-from copilot_kernel.permissions.remote import MAX_MARKDOWN_CHARS, UNKNOWN
+from copilot_kernel.permissions.remote import MAX_MARKDOWN_CHARS, UNKNOWN_HOST_WORDS
 
 from .call_rows import ACCEPT, BYPASS, git_diff
 from .making import at, judged, make, split
@@ -31,7 +31,7 @@ a | b⏎-|-⏎![x](//h.io) |
     "`script`": "<script>fetch('ht' + a)</script>",
     "`iframe`": "<iframe srcdoc='&lt;img src=x>'></iframe>",
     "`onerror`": "<img src=x onerror='a()'>",
-    UNKNOWN: f"{'![' * 5000} ¦ {'x' * (MAX_MARKDOWN_CHARS + 1)}",
+    UNKNOWN_HOST_WORDS: f"{'![' * 5000} ¦ {'x' * (MAX_MARKDOWN_CHARS + 1)}",
 }
 HARMLESS = """
 [x](https://h.io) ¦ <https://h.io> ¦ https://h.io ¦ [x][y]⏎⏎[y]: https://h.io ¦ `![x](//h.io)`

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from copilot_kernel.acp.agent_connection import UNSUPPORTED
-from copilot_kernel.chat.sessions import LOST, RESTARTED
+from copilot_kernel.chat.sessions import NEW_CONVERSATION, RESTARTED
 from copilot_kernel.frontend.agent_commands import NO_CHOICE
 
 from . import model, tools
@@ -241,7 +241,7 @@ def _remembers(text: str) -> bool:
 def _goes_on(seen: Json, how: str) -> str:
     text = re.sub(r"\Aℹ agent: .*\n", "", seen["text"])  # what the first prompt says
     first, _, rest = text.partition("\n")
-    if seen["status"] == "ok" and LOST.partition(":")[0] in first:
+    if seen["status"] == "ok" and NEW_CONVERSATION.partition(":")[0] in first:
         return A_NEW_ONE
     if not (_shows(seen, how) and _remembers(seen["text"])):
         return NO

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.rendering.changes import Command, FileChange, TurnChanges, changes_of
+from copilot_kernel.rendering.changes import FileChange, RanCommand, TurnChanges, changes_of
 from copilot_kernel.rendering.diff import between
 from copilot_kernel.rendering.footer import (
     ALSO,
@@ -26,7 +26,7 @@ from copilot_kernel.rendering.markup import AMBER, RED
 from .allowed import problems, text_of
 from .hostile import HOSTILE
 
-OK, BAD = Command("ls"), Command("pytest -q", failed=True)
+OK, BAD = RanCommand("ls"), RanCommand("pytest -q", failed=True)
 RUN, EDIT = (ToolCall(0, 1, kind, kind=kind) for kind in ("execute", "edit"))
 
 

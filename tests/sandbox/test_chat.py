@@ -17,7 +17,7 @@ from copilot_kernel.chat.sessions import RESTARTED
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed, UsageError
 from copilot_kernel.sandbox import SOCKETS, Kind, SandboxUnavailable, create_sandbox
-from copilot_kernel.sandbox.sandbox import MAX_NAMED, SUMMARY
+from copilot_kernel.sandbox.sandbox import MAX_NAMED_HOSTS, SUMMARY
 
 from ..agentd.conftest import runtime
 from ..chat.conftest import chatting
@@ -77,7 +77,7 @@ async def test_what_is_new_is_reported_once_in_one_line_without_control_characte
     await run(chat, f"git init -q sub/repo; {command}; cd sub/0*; echo > AGENTS.md", person := Person())
     (line,) = person.notices
     assert line.startswith(Kind.NEW.value.partition("{")[0] + "sub/repo/.git, ")
-    assert (f" and {32 - MAX_NAMED} more." in line, "\x1b" in line) == (True, False)
+    assert (f" and {32 - MAX_NAMED_HOSTS} more." in line, "\x1b" in line) == (True, False)
 
 
 @pytest.mark.parametrize("sharing", ["off", "user"])

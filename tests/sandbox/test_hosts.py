@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from copilot_kernel.config import Settings
 from copilot_kernel.sandbox import SandboxUnavailable, create_sandbox, srt, summary, unavailable
-from copilot_kernel.sandbox.mounts import NOTHING, Access, Mount
+from copilot_kernel.sandbox.mounts import EMPTY_FILE, Access, Mount
 from copilot_kernel.sandbox.probe import SandboxTools
 from copilot_kernel.sandbox.sandbox import SUMMARY
 
@@ -60,7 +60,7 @@ def test_on_macos_it_gets_the_rules_for_files():
         Mount("/h/p", WRITE),
         Mount("/h/p/.git/hooks", READ),
         Mount("/h/p/ours", HIDDEN),
-        Mount("/h/p/ours.json", HIDDEN, NOTHING),
+        Mount("/h/p/ours.json", HIDDEN, EMPTY_FILE),
         Mount("/h/.gitconfig", READ),
         Mount("/h/.cache", WRITE, "/h/state/1"),
         Mount("/h/.copilot/logs", WRITE, "/h/.copilot/logs"),

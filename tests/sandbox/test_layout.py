@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from copilot_kernel.config import Settings
 from copilot_kernel.sandbox.layout import Layout
-from copilot_kernel.sandbox.mounts import NOTHING, Access, Mount
+from copilot_kernel.sandbox.mounts import EMPTY_FILE, Access, Mount
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def hidden(place: Path, value: str, **more: object) -> set[str]:
     settings = Settings(cwd=str(place / "project"), state=str(place / "state"), **more)
     layout = Layout(settings, {"HOME": "/nowhere", "ANY": value.format(place)})
     layout.add_system([])
-    names = {path.name: Mount(str(path), Access.HIDDEN, NOTHING) for path in place.iterdir()}
+    names = {path.name: Mount(str(path), Access.HIDDEN, EMPTY_FILE) for path in place.iterdir()}
     return {name for name, mount in names.items() if mount in layout.mounts}
 
 

@@ -2,7 +2,7 @@
 
 import posixpath
 
-from copilot_kernel.sandbox.mounts import NOTHING, Access, Mount, arguments, parents, placed
+from copilot_kernel.sandbox.mounts import EMPTY_FILE, Access, Mount, arguments, parents, placed
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,9 +33,9 @@ def test_each_parent_of_a_protected_path_in_the_project_is_a_mount_point():
 
 
 def test_of_two_entries_for_one_path_the_stricter_counts():
-    assert made(Mount("/p", WRITE), Mount("/p/x", HIDDEN, NOTHING), Mount("/p/x", READ)) == [
+    assert made(Mount("/p", WRITE), Mount("/p/x", HIDDEN, EMPTY_FILE), Mount("/p/x", READ)) == [
         ("--bind", "/p", "/p"),
-        ("--ro-bind", NOTHING, "/p/x"),
+        ("--ro-bind", EMPTY_FILE, "/p/x"),
     ]
 
 

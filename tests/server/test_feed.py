@@ -15,7 +15,7 @@ from msgspec.structs import replace
 CARD = {"type": "AdaptiveCard", "body": [{"type": "TextBlock", "text": "Hello"}]}
 CARDS = (EmbeddedResource("card", text=json.dumps(CARD), mime_type=CARD_TYPE),)
 NO_CARD = EmbeddedResource("card", text="no json", mime_type=CARD_TYPE)
-MEDIA = wire.Message("media", {"files": [{"url": "/m", "mime": "image/png", "name": "m.png"}], "entry": 1})
+MEDIA = wire.SocketMessage("media", {"files": [{"url": "/m", "mime": "image/png", "name": "m.png"}], "entry": 1})
 LOOK = ToolCall(id=1, turn=1, call_id="t", title="Look", kind="read")
 RAN = replace(LOOK, kind="execute", status="completed", raw_output={"stdout": "out", "stderr": "err", "exitCode": 3})
 ENDED = replace(LOOK, status="completed", decision="allowed by you", content=(TextBlock("found"), *CARDS))
@@ -23,21 +23,21 @@ ONE, TWO = Message(1, 1, "agent", GrowingText("One")), Message(3, 1, "agent", Gr
 CAREFUL = Notice(1, 1, "warning", "Careful", "of this")
 
 
-def delta(text: str) -> wire.Message:
-    return wire.Message("delta", {"content": text})
+def delta(text: str) -> wire.SocketMessage:
+    return wire.SocketMessage("delta", {"content": text})
 
 
-def update(title: str, arguments: str = "{}", status: str = "pending") -> wire.Message:
+def update(title: str, arguments: str = "{}", status: str = "pending") -> wire.SocketMessage:
     return event("tool_update", call_id="t", title=title, arguments=arguments, status=status)
 
 
-def start(id: str, number: int, kind: str = "read") -> wire.Message:
+def start(id: str, number: int, kind: str = "read") -> wire.SocketMessage:
     more = {"title": "Look", "arguments": "{}", "tool": kind, "kind": kind}
     return event("tool_start", call_id=id, entry=number, **more)
 
 
 DONE = event("tool_done", call_id="t", result="found", status="completed", decision="allowed by you")
-SHOWN_CARDS = wire.Message("cards", {"cards": [{"contentType": CARD_TYPE, "content": CARD}], "entry": 1})
+SHOWN_CARDS = wire.SocketMessage("cards", {"cards": [{"contentType": CARD_TYPE, "content": CARD}], "entry": 1})
 
 
 @pytest.mark.parametrize(("entries", "told", "in_html"), [
@@ -55,7 +55,7 @@ SHOWN_CARDS = wire.Message("cards", {"cards": [{"contentType": CARD_TYPE, "conte
     ([LOOK, replace(LOOK, id=2)], [start("t", 1), start("t~2", 2)], []),
     ([RAN], [
         start("t", 1, "execute"), event("tool_done", call_id="t", result="out\nerr", status="completed"),
-        wire.Message("sandbox_result", {"stdout": "out", "stderr": "err", "exit_code": 3, "call_id": "t"}),
+        wire.SocketMessage("sandbox_result", {"stdout": "out", "stderr": "err", "exit_code": 3, "call_id": "t"}),
     ], [event("tool_done", call_id="t", result="out\nerr", status="completed")]),
     ([Plan(1, 1, (PlanEntry("A", "high", "completed"),), "All")],
      [event("plan", entry=1, description="All", entries=[{"content": "A", "priority": "high", "status": "completed"}])],
@@ -68,7 +68,7 @@ SHOWN_CARDS = wire.Message("cards", {"cards": [{"contentType": CARD_TYPE, "conte
     ([Attachment(1, 1, "agent", NO_CARD)], [MEDIA], [MEDIA]),
 ])  # fmt: skip
 def test_what_is_told_of_an_entry_that_changes(
-    entries: list[Entry], told: list[wire.Message], in_html: list[wire.Message]
+    entries: list[Entry], told: list[wire.SocketMessage], in_html: list[wire.SocketMessage]
 ) -> None:
     feed = EntryFeed(CallIds(), saved)
     updates = [update for entry in entries for update in feed.changes(entry)]

@@ -66,7 +66,7 @@ def test_only_pictures_and_sounds_are_shown(store: MediaStore, mime: str, served
 
 @pytest.mark.parametrize("block", [
     ImageBlock("", "image/png", "https://example.org/a.png"), ImageBlock("%%%", "image/png"), EmbeddedResource("a"),
-    ImageBlock(data(b"x" * (media.MAX_FILE_BYTES + 1)), "image/png"),
+    ImageBlock(data(b"x" * (media.MAX_MEDIA_BYTES + 1)), "image/png"),
 ])  # fmt: skip
 def test_what_holds_no_file_is_not_kept(store: MediaStore, block: Block) -> None:
     assert store.save(block) is None

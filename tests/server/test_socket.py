@@ -7,7 +7,7 @@ import pytest
 from copilot_kernel.rendering.status import STARTING
 from copilot_kernel.server.chat import sessions
 from copilot_kernel.server.chat.socket import ChatSocket
-from copilot_kernel.server.chat.wire import MAX_CHARS
+from copilot_kernel.server.chat.wire import MAX_FRAME_CHARS
 from jupyter_server.auth.authorizer import Authorizer
 from jupyter_server.auth.identity import User
 from jupyter_server.base.handlers import JupyterHandler
@@ -86,12 +86,12 @@ async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(client: 
         assert words in (await client.kind("error"))["content"]
     assert await client.begin()
     with pytest.raises(ConnectionClosed):
-        await client.say("x" * (8 * MAX_CHARS + 1))
+        await client.say("x" * (8 * MAX_FRAME_CHARS + 1))
 
 
 ENDS = {
     "/status": "command", "/new": "command", "demo: say in the second": "end_turn", "/resume FIRST": "command",
-    "/resume zz": "error", "/nope": "error", " ": "error", "x" * MAX_CHARS: "error",
+    "/resume zz": "error", "/nope": "error", " ": "error", "x" * MAX_FRAME_CHARS: "error",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from copilot_kernel.server.chat import commands
 from copilot_kernel.server.chat.feed import Update
 from copilot_kernel.server.chat.html import EntryHtml
 from copilot_kernel.server.chat.outbox import Outbox, newest
-from copilot_kernel.server.chat.wire import Message, ResumeSession, Send, compose, done, event, read
+from copilot_kernel.server.chat.wire import ResumeSession, Send, SocketMessage, compose, done, event, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,8 +65,8 @@ def test_an_unknown_command_is_an_error_unless_the_agent_knows_it() -> None:
 # -- what waits for a slow socket: in order, newest state only, bounded ------------------------------------------------
 
 
-def delta(text: str) -> Message:
-    return Message("delta", {"content": text})
+def delta(text: str) -> SocketMessage:
+    return SocketMessage("delta", {"content": text})
 
 
 async def taken(box: Outbox) -> list[Any]:

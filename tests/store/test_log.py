@@ -39,7 +39,7 @@ ONE, TWO = line(0, GOOD[0]), line(1, GOOD[1])
     ([answered("x" * 500), ONE.rstrip()], ReadStats(2, 1)),
 ])  # fmt: skip
 def test_a_line_counts_unless_it_is_cut_off_empty_or_too_long(tmp_path, monkeypatch, log, tally):
-    monkeypatch.setattr(log_module, "MAX_LINE_BYTES", max(len(ONE), len(TWO)))
+    monkeypatch.setattr(log_module, "MAX_LOG_LINE_BYTES", max(len(ONE), len(TWO)))
     stats = ReadStats()
     assert ([past.prompt for past in turns(write(tmp_path / "log", log), stats)], stats) == (["one"], tally)
 

@@ -126,7 +126,7 @@ def test_what_the_user_sent_along_comes_with_the_prompt(tmp_path):
 
 
 def test_of_a_huge_output_both_ends_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "MAX_TEXT_CHARS", 20)
+    monkeypatch.setattr(module, "MAX_EVENT_CHARS", 20)
     kept = "a" * 10 + "\n  … 1,980 characters not shown …\n  " + "z" * 10
     assert entries(tmp_path, start("x"), end("a" * 1000 + "z" * 1000)) == [f"✓ x\n  {kept}"]
 
@@ -147,7 +147,7 @@ def test_pictures_are_kept_whole_or_not_at_all_and_deep_values_are_cut(monkeypat
         value = [value]
     assert str(module.trimmed(value)).strip("[]") == "'…'"
     monkeypatch.setattr(module, "MAX_BINARY_CHARS", 10)
-    monkeypatch.setattr(module, "MAX_TEXT_CHARS", 4)
+    monkeypatch.setattr(module, "MAX_EVENT_CHARS", 4)
     for data, kept in (("A" * 10, "A" * 10), ("A" * 11, "")):
         assert module.trimmed({"data": data, "mimeType": "image/png"}) == {
             "data": kept,

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 from copilot_kernel.undo import history, repository, tree
-from copilot_kernel.undo.history import GONE
+from copilot_kernel.undo.history import CONTENT_GONE
 from copilot_kernel.undo.tree import digest_of
 
 from .project import FILES, Agent, commit, files_in, restore
@@ -56,7 +56,7 @@ async def test_what_was_saved_and_then_damaged_is_not_restored(root, agent, tmp_
     [objects] = (tmp_path / "state" / "undo").glob("*/objects")
     (objects / saved[:2] / saved[2:]).chmod(0o600)
     shutil.copy(objects / other[:2] / other[2:], objects / saved[:2] / saved[2:])
-    assert restore(agent).skipped == (("a.txt", GONE),)
+    assert restore(agent).skipped == (("a.txt", CONTENT_GONE),)
 
 
 async def test_after_the_end_nothing_is_saved(root, agent, tmp_path):

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import pytest
 from copilot_kernel.undo import history, tree
 from copilot_kernel.undo.listing import listed
-from copilot_kernel.undo.repository import TOO_SLOW, Repository, Snapshot
+from copilot_kernel.undo.repository import SNAPSHOT_TOO_SLOW, Repository, Snapshot
 
 from .project import commit, files_in, restore
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_snapshots_that_are_never_done_in_time_are_given_up(root, agent, monkeypatch):
-    take = Mock(return_value=Snapshot(TOO_SLOW))
+    take = Mock(return_value=Snapshot(SNAPSHOT_TOO_SLOW))
     monkeypatch.setattr(Repository, "snapshot", take)
     for number in range(history.MAX_FAILURES):
         async with agent:
@@ -25,7 +25,7 @@ async def test_snapshots_that_are_never_done_in_time_are_given_up(root, agent, m
             agent.write("a.txt", f"{number}\n")
     assert take.call_count == history.MAX_FAILURES
     assert (agent.plan().uncertain, restore(agent).done) == ((), ("a.txt",))
-    assert agent.plan().turn.notes == (history.NAMED_ONLY.format(TOO_SLOW),)
+    assert agent.plan().turn.notes == (history.NAMED_ONLY.format(SNAPSHOT_TOO_SLOW),)
 
 
 async def test_one_that_is_not_done_when_the_prompt_goes_out_is_broken_off_and_the_next_turn_is_covered(
@@ -37,7 +37,7 @@ async def test_one_that_is_not_done_when_the_prompt_goes_out_is_broken_off_and_t
         begun.set()
         while not is_over():
             pass
-        return Snapshot(TOO_SLOW)
+        return Snapshot(SNAPSHOT_TOO_SLOW)
 
     with monkeypatch.context() as patch:
         patch.setattr(Repository, "snapshot", slow)
@@ -46,7 +46,7 @@ async def test_one_that_is_not_done_when_the_prompt_goes_out_is_broken_off_and_t
         assert begun.is_set()
     agent.command(lambda: (root / "b.txt").write_text("x"))
     await agent.end()
-    assert agent.plan().turn.notes == (history.NAMED_ONLY.format(TOO_SLOW),)
+    assert agent.plan().turn.notes == (history.NAMED_ONLY.format(SNAPSHOT_TOO_SLOW),)
     async with agent:
         agent.command(lambda: (root / "b.txt").write_text("y"))
     assert restore(agent, uncertain=True).done == ("b.txt",)
@@ -62,8 +62,8 @@ async def test_a_disk_that_hangs_costs_what_comes_later_and_not_the_turn(root, a
             agent.write("a.txt", "edited\n")
     hangs.set()
     plan = agent.plan()
-    assert ([file.path for file in plan.certain], plan.turn.notes) == (["b.txt"], (history.LOST,))
-    assert [each.by for each in listed(agent.undo.turns.values()) if each.kind == "note"] == [history.LOST]
+    assert ([file.path for file in plan.certain], plan.turn.notes) == (["b.txt"], (history.NOT_ALL_RECORDED,))
+    assert [each.by for each in listed(agent.undo.turns.values()) if each.kind == "note"] == [history.NOT_ALL_RECORDED]
 
 
 async def test_turns_are_undone_one_after_the_other(root, agent):

@@ -220,7 +220,7 @@ def test_git_is_not_waited_for_when_there_is_no_time_left(root, made, tmp_path):
     hangs.write_text("#!/bin/sh\nexec sleep 100\n")
     hangs.chmod(0o755)
     snapshots._program = str(hangs)
-    assert snapshots.snapshot(lambda: True).problem == repository.TOO_SLOW
+    assert snapshots.snapshot(lambda: True).problem == repository.SNAPSHOT_TOO_SLOW
 
 
 def test_after_git_has_failed_the_next_snapshot_begins_anew(root, made, tmp_path):
@@ -229,7 +229,7 @@ def test_after_git_has_failed_the_next_snapshot_begins_anew(root, made, tmp_path
     start = taken(snapshots)
     (root / "a.txt").write_text("changed")
     shutil.rmtree(root / ".git")
-    assert snapshots.snapshot(lambda: False, start).problem == repository.FAILED
+    assert snapshots.snapshot(lambda: False, start).problem == repository.GIT_FAILED
     assert names(taken(snapshots)) == sorted([*FILES, "link"])
 
 

@@ -44,7 +44,7 @@ HINTS = {
     jsonrpc.CANCELLED: "The request was cancelled. Run the cell again to retry.",
 }
 LOGIN = "Type `%login`, by which the agent signs you in."
-LOST = "Run the cell again to reconnect. Nothing was sent again."
+RECONNECT = "Run the cell again to reconnect. Nothing was sent again."
 DENIED = "The agent was denied access; check its own settings."
 EXPIRED = "The session has expired; the next prompt starts a new one."
 
@@ -153,7 +153,7 @@ def _meaning(error: RpcError, message: str) -> tuple[type[AgentRefused], str]:
     code, text = error.code, message[:MAX_EXAMINED_CHARS].casefold()
     match code:
         case jsonrpc.AUTH_REQUIRED if _is_about_connection(text):
-            return ConnectionLost, LOST
+            return ConnectionLost, RECONNECT
         case jsonrpc.AUTH_REQUIRED:
             return AuthRequired, ""
         case jsonrpc.NOT_FOUND if any(word in text for word in _DENIED):

@@ -26,7 +26,7 @@ OnRequest = Callable[[str, Any], Coroutine[Any, Any, Any]]
 CANCEL = "$/cancel_request"
 MAX_OPEN = 1_000
 """Requests of the other side that may be open at the same time."""
-END_SECONDS = 1.0
+BROKEN_SECONDS = 1.0
 """Time after which a connection that cannot be written to counts as ended."""
 
 TOO_MANY = RequestFailed(jsonrpc.INTERNAL_ERROR, f"More than {MAX_OPEN} requests are open")
@@ -167,7 +167,7 @@ class RpcConnection:
         """Runs as a task: the connection may end while a long request is still on its way out."""
         if await self._send_quietly(line):
             return
-        with anyio.move_on_after(END_SECONDS):
+        with anyio.move_on_after(BROKEN_SECONDS):
             await self.closed.wait()
         self._end()
 

@@ -11,7 +11,7 @@ from msgspec.json import Decoder
 
 from .messages import Json
 
-MAX_DEPTH = 200
+MAX_JSON_DEPTH = 200
 
 
 def as_dict(raw: Any) -> Json:
@@ -57,14 +57,14 @@ def opt_int(raw: Any) -> int | None:
 def load(line: bytes | bytearray) -> Any:
     """JSON that other layers can store, show and forward. Raises ValueError or RecursionError.
 
-    Its strings have no lone surrogates, its numbers are finite, and nothing is nested deeper than `MAX_DEPTH`.
+    Its strings have no lone surrogates, its numbers are finite, and nothing is nested deeper than `MAX_JSON_DEPTH`.
     """
     try:
         value = _strict(line)
     except (ValueError, RecursionError):
         value = _tolerant(line)
-    if len(line) > 2 * MAX_DEPTH and line.count(b"[") + line.count(b"{") > MAX_DEPTH and _is_deep(value):
-        raise ValueError(f"nested deeper than {MAX_DEPTH}")
+    if len(line) > 2 * MAX_JSON_DEPTH and line.count(b"[") + line.count(b"{") > MAX_JSON_DEPTH and _is_deep(value):
+        raise ValueError(f"nested deeper than {MAX_JSON_DEPTH}")
     return value
 
 
@@ -88,7 +88,7 @@ def _finite(digits: str) -> float | None:
 
 def _is_deep(value: Any) -> bool:
     level = [value]
-    for _ in range(MAX_DEPTH):
+    for _ in range(MAX_JSON_DEPTH):
         level = [c for v in level if isinstance(v, dict | list) for c in (v.values() if isinstance(v, dict) else v)]
         if not level:
             return False

@@ -14,13 +14,13 @@ from msgspec import Raw
 
 from ..acp.jsonrpc import AUTH_REQUIRED, CANCELLED, IN_USE, IN_USE_MESSAGE, NOT_FOUND, Id, Line
 from . import wire
-from .questions import Questions
+from .questions import PendingQuestions
 from .wire import WireMessage
 
 WITHDRAWN = "Request cancelled"
 NOT_OPEN = "This session is not open in this notebook."
 HUNG = "a session of it did not stop in time"
-REPLACED = "it was asked to end"
+ASKED_TO_END = "it was asked to end"
 _OPENING = ("session/load", "session/resume")
 _BEGINNING = ("session/new", "session/fork")
 """The agent chooses the session's id."""
@@ -95,7 +95,7 @@ class Broker:
         self._number = 0
         self._sessions: dict[str, _Session] = {}
         self._ended: dict[str, None] = {}
-        self._questions = Questions(host, answer_form)
+        self._questions = PendingQuestions(host, answer_form)
         self._beginning = 0
         """Requests whose answers name new sessions, also those of kernels that have left."""
         self._introduction: WireMessage | None = None
@@ -139,9 +139,9 @@ class Broker:
         """End the agent if nobody but `kernel` uses it; else only disconnect that one, and take no more."""
         self.take_no_more()
         if all(each is kernel for each in self.kernels):
-            self._host.end(REPLACED)
+            self._host.end(ASKED_TO_END)
         elif kernel is not None:
-            kernel.disconnect(REPLACED)
+            kernel.disconnect(ASKED_TO_END)
 
     def take(self, kernel: BrokerKernel, line: Line) -> None:
         """A line from a kernel."""

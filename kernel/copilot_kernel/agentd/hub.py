@@ -30,7 +30,7 @@ PIECE_BYTES = 256 * 1024
 """Size of the pieces in which a kernel gets its lines."""
 MAX_UNSENT_BYTES = 256 * 1024 * 1024
 """Limit of what waits for an agent that does not read. Beyond it, the agent is ended."""
-END_SECONDS = 1.0
+LAST_SECONDS = 1.0
 """Time for an agent to end after its input was closed, and for a kernel to read the end of its connection."""
 
 NOT_READING = "it does not read what it is sent"
@@ -208,7 +208,7 @@ class Hub:
                 await self._agent.send(self._unsent[0])
                 self._unsent_bytes -= len(self._unsent.popleft())
         except AgentError:  # it has closed its input, and should end by itself
-            self.later(END_SECONDS, self._scope.cancel)
+            self.later(LAST_SECONDS, self._scope.cancel)
 
     def send(self, line: bytes) -> None:
         self._unsent.append(line)

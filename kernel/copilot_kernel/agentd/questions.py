@@ -47,7 +47,7 @@ class _Question:
     method: str
 
 
-class Questions:
+class PendingQuestions:
     """Open questions, and lines that came early. `answer_form` is how permission requests are answered."""
 
     def __init__(self, agent: Sender, answer_form: str) -> None:

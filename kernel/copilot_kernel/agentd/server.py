@@ -18,7 +18,7 @@ from ..acp.locate import Launch
 from ..acp.mcp import with_mcp_flag
 from ..acp.process import agent_process
 from ..acp.transport import PIECE_BYTES, AgentTransport, single_error
-from .hub import END_SECONDS, Client, Hub
+from .hub import LAST_SECONDS, Client, Hub
 from .sockets import is_own
 from .start import StartSpec
 
@@ -102,7 +102,7 @@ class Server(Hub):
                     tasks.start_soon(_read_kernel, client, stream)
                     tasks.start_soon(_write_kernel, client, stream, tasks.cancel_scope)
                     await client.over.wait()
-                    tasks.cancel_scope.deadline = anyio.current_time() + END_SECONDS
+                    tasks.cancel_scope.deadline = anyio.current_time() + LAST_SECONDS
             finally:
                 client.leave()
 

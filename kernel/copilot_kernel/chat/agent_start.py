@@ -34,7 +34,7 @@ from .rules import PolicyEvaluator, protected
 REQUIRED = "The agent was not started: a sandbox is required (COPILOT_KERNEL_SANDBOX). {}"
 UNSANDBOXED = "The agent runs without a sandbox: {}. {}"
 READ_ONLY = "[Copilot Kernel] You run in a sandbox. Git is read-only here: propose commits, do not make them."
-ELSEWHERE = SandboxUnavailable(
+NOT_STARTED_HERE = SandboxUnavailable(
     "it was not started by this kernel but runs elsewhere", "Sandbox it where it is started."
 )
 
@@ -84,7 +84,7 @@ async def make_sandbox(
     commands = (launch.argv, *((server.command, *server.args) for server in servers if server.type == "stdio"))
     try:
         if not launch.argv:
-            raise ELSEWHERE
+            raise NOT_STARTED_HERE
         work = partial(create_sandbox, settings, commands, folder, protected(settings), ports)
         return await to_thread.run_sync(work), ""
     except (SandboxUnavailable, OSError) as error:

@@ -21,7 +21,7 @@ from ..tags import tagged
 
 NEITHER = "{} is neither a file nor a folder"
 MAX_BINARY_BYTES = 10 * 1024 * 1024
-MAX_TEXT_BYTES = 1024 * 1024
+MAX_ATTACHED_BYTES = 1024 * 1024
 MAX_MENTIONS = 100
 # So many bytes of a file are enough to recognize its type.
 HEAD_BYTES = 4096
@@ -112,7 +112,7 @@ def _content(path: str, file: Path, info: AgentInfo, cwd: str) -> Block:
     if _is_inside(file, cwd):
         return _link(file, cwd)
     if is_text(head):
-        data = _bytes(path, file, MAX_TEXT_BYTES)
+        data = _bytes(path, file, MAX_ATTACHED_BYTES)
         if is_text(data):
             text = data.decode("utf-8", "replace")
             return EmbeddedResource(file.as_uri(), text, mime_type=_named_type(file, "text/plain"))

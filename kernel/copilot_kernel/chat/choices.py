@@ -30,7 +30,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SessionSetting:
     """Something that can be set; `current` is the index of the choice, if known."""
 
     id: str
@@ -48,7 +48,7 @@ class Setting:
         return None if self.current is None else self.choices[self.current]
 
 
-def modes(state: SessionState | None) -> Setting:
+def modes(state: SessionState | None) -> SessionSetting:
     """The agent's modes; without choices if it has none."""
     return replace(
         _setting("mode", "Mode", state.modes if state else (), state.mode if state else None),
@@ -56,23 +56,23 @@ def modes(state: SessionState | None) -> Setting:
     )
 
 
-def models(state: SessionState | None) -> Setting:
+def models(state: SessionState | None) -> SessionSetting:
     """The agent's models; without choices if it names none."""
     return _setting("model", "Model", state.models if state else (), state.model if state else None)
 
 
-def options(state: SessionState | None) -> tuple[Setting, ...]:
+def options(state: SessionState | None) -> tuple[SessionSetting, ...]:
     """Everything that the agent offers to set, in its order; what is neither a choice nor a switch has no choices."""
     return tuple(map(_option, state.options)) if state else ()
 
 
-def more_options(state: SessionState | None) -> tuple[Setting, ...]:
+def more_options(state: SessionState | None) -> tuple[SessionSetting, ...]:
     """The options that are neither the mode nor the model."""
     known = [option_of(state.options, category) for category in ("mode", "model")] if state else []
     return tuple(_option(option) for option in (state.options if state else ()) if option not in known)
 
 
-def find(setting: Setting, typed: str | bool) -> Choice:
+def find(setting: SessionSetting, typed: str | bool) -> Choice:
     """The choice whose value, word or name was typed; where the agent lists none, what was typed. Raises UsageError."""
     wanted = _folded(typed)
     ways: tuple[Callable[[Choice], object], ...] = (lambda c: c.value, lambda c: c.word, lambda c: c.name)
@@ -85,7 +85,7 @@ def find(setting: Setting, typed: str | bool) -> Choice:
     raise UsageError(f'Unknown {setting.id} "{typed}".', _hint(str(typed), [choice.word for choice in setting.choices]))
 
 
-def find_option(found: Sequence[Setting], typed: str) -> Setting:
+def find_option(found: Sequence[SessionSetting], typed: str) -> SessionSetting:
     """The option whose id was typed. Raises UsageError."""
     for setting in found:
         if _folded(setting.id) == _folded(typed):
@@ -93,19 +93,19 @@ def find_option(found: Sequence[Setting], typed: str) -> Setting:
     raise UsageError(f'Unknown option "{typed}".', _hint(typed, [setting.id for setting in found]))
 
 
-def _option(option: Json) -> Setting:
+def _option(option: Json) -> SessionSetting:
     id, name, about = (as_str(option.get(key)) for key in ("id", "name", "description"))
     if option.get("type") != "boolean":
         found = _setting(id, name or id, tuple(choices(option)), opt_str(option.get("currentValue")), about)
         return replace(found, category=as_str(option.get("category")))
     switch = (Choice(True, "on"), Choice(False, "off"))
-    return Setting(id, name or id, switch, _place(switch, option.get("currentValue")), about)
+    return SessionSetting(id, name or id, switch, _place(switch, option.get("currentValue")), about)
 
 
-def _setting(id: str, name: str, offered: Sequence[Mode], current: str | None, about: str = "") -> Setting:
+def _setting(id: str, name: str, offered: Sequence[Mode], current: str | None, about: str = "") -> SessionSetting:
     typed = _words([each.id for each in offered])
     found = tuple(Choice(each.id, word, each.name, each.description) for each, word in zip(offered, typed, strict=True))
-    return Setting(id, name, found, _place(found, current), about)
+    return SessionSetting(id, name, found, _place(found, current), about)
 
 
 def _place(found: Sequence[Choice], current: object) -> int | None:

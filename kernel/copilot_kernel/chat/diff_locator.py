@@ -21,13 +21,13 @@ from ..errors import HostError
 from ..host import is_tracked, read_for_display
 from ..permissions import inputs
 
-MAX_BYTES = 2 * 1024 * 1024
+MAX_LOCATED_BYTES = 2 * 1024 * 1024
 MAX_DELETED_CHARS = 20_000
 # Of one call, however often it changes; the others have no line numbers.
 MAX_DIFFS = 50
 T = TypeVar("T")
 # Until a disk counts as hanging: nothing is read from it again.
-SECONDS = 1.0
+LOOKUP_SECONDS = 1.0
 
 # Gets the id of an entry, what was found of its diffs, and what it deletes; see `ToolCall.deletes`.
 Found = Callable[[int, Mapping[Diff, Excerpt | None], tuple[str, bool | None] | None], None]
@@ -88,13 +88,13 @@ class DiffLocator:
         return text[:MAX_DELETED_CHARS], await self._soon(partial(is_tracked, self._folder, path)) if text else None
 
     async def _text(self, path: str) -> str | None:
-        return await self._soon(partial(self._read, self._folder, path, MAX_BYTES))
+        return await self._soon(partial(self._read, self._folder, path, MAX_LOCATED_BYTES))
 
     async def _soon(self, work: Callable[[], T]) -> T | None:
         """Return a result; None if it fails, or takes too long."""
         if self._is_hanging:
             return None
-        with suppress(HostError), anyio.move_on_after(SECONDS) as limit:
+        with suppress(HostError), anyio.move_on_after(LOOKUP_SECONDS) as limit:
             return await to_thread.run_sync(work, abandon_on_cancel=True)
         self._is_hanging = limit.cancelled_caught
         return None

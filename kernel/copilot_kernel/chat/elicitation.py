@@ -19,8 +19,8 @@ from ..acp.messages import Json
 from .state import ConversationState
 
 NO_CELL = ElicitationAnswer("decline", reason="no cell is running that could ask")
-CANCELLED = ElicitationAnswer("cancel", reason="the turn was stopped")
-DONE = "What the agent asked you to visit is done"
+FORM_CANCELLED = ElicitationAnswer("cancel", reason="the turn was stopped")
+LINK_DONE = "What the agent asked you to visit is done"
 
 
 class Elicitations:
@@ -47,10 +47,10 @@ class Elicitations:
             scope.cancel()
         elif request_id in self._visited:
             self._visited.discard(request_id)
-            self._state.notify("info", DONE)
+            self._state.notify("info", LINK_DONE)
 
     async def _serve(self, request: Elicitation) -> Json:
-        answer = CANCELLED
+        answer = FORM_CANCELLED
         self.open += 1
         try:
             with anyio.CancelScope() as scope:
@@ -70,4 +70,4 @@ class Elicitations:
             return NO_CELL
         with turn.stop.scope():
             return await turn.view.elicit(request)
-        return CANCELLED
+        return FORM_CANCELLED

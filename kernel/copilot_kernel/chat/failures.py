@@ -15,7 +15,7 @@ from ..conversation.model import Conversation
 from ..errors import FailureReason, ModelFailed
 from .agent import RunningAgent
 
-HINTS: Mapping[FailureReason, str] = {
+MODEL_HINTS: Mapping[FailureReason, str] = {
     **ADVICE,
     "sign-in": "In a terminal, with an account that may use Copilot:\n    copilot login\nThen run this cell again.",
     "quota": f"{ADVICE['quota']} Your usage of Copilot: https://github.com/settings/copilot/features",
@@ -37,7 +37,7 @@ def reported(text: str) -> ModelFailed | None:
     if found is None:
         return None
     reason = failure_reason(found["message"])
-    advice = (*(line.strip() for line in found["more"].splitlines()), HINTS[reason])
+    advice = (*(line.strip() for line in found["more"].splitlines()), MODEL_HINTS[reason])
     report = text.strip().removeprefix("Error: ")
     return ModelFailed(_OUTER.sub("", found["message"]), "\n".join(filter(None, advice)), reason, report)
 

@@ -21,7 +21,7 @@ from ..rendering.changes import FileChange, TurnChanges, What, changes_of
 from ..rendering.diff import MAX_SHOWN_LINES, Change, compared, counted
 from ..rendering.highlight import language_of, load
 from ..undo.listing import is_deleted, is_new
-from .diff_locator import MAX_BYTES, MAX_DIFFS
+from .diff_locator import MAX_DIFFS, MAX_LOCATED_BYTES
 
 if TYPE_CHECKING:
     from ..undo.record import ChangedFile
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .undo import Undo
 
 # Until it is said without the places, and without the others.
-SECONDS = 1.0
+READ_SECONDS = 1.0
 MAX_OTHERS = 20
 # Of all others together, compared line by line.
 MAX_COMPARED_CHARS = 200_000
@@ -46,7 +46,7 @@ async def net_changes(turn: Turn, folder: str, undo: Undo) -> TurnChanges:
             load(language_of(file.path))
         return replace(found, also=also, more=max(len(others) - MAX_OTHERS, 0))
 
-    with anyio.move_on_after(SECONDS):
+    with anyio.move_on_after(READ_SECONDS):
         return await to_thread.run_sync(work, abandon_on_cancel=True)
     return changes_of(turn.tool_calls, folder)
 
@@ -59,7 +59,7 @@ def _reader(folder: str) -> Callable[[str], str | None]:
         nonlocal left
         left -= 1
         try:
-            return read_for_display(folder, os.path.join(folder, path), MAX_BYTES) if left >= 0 else None
+            return read_for_display(folder, os.path.join(folder, path), MAX_LOCATED_BYTES) if left >= 0 else None
         except HostError:
             return None
 
@@ -89,7 +89,7 @@ def _texts(
     if not {file.before.kind, file.after.kind} <= {"file", "absent"}:
         return None
     try:
-        after = read_for_display(folder, os.path.join(folder, file.path), MAX_BYTES)
+        after = read_for_display(folder, os.path.join(folder, file.path), MAX_LOCATED_BYTES)
     except HostMissing:
         after = ""
     except HostError:

@@ -31,7 +31,7 @@ from .our_calls import OurCalls
 from .permission import Permissions
 from .state import ConversationState
 
-UNSEEN = "This agent can't work with notebook cells (it accepts no MCP server that runs here)."
+NO_CELLS = "This agent can't work with notebook cells (it accepts no MCP server that runs here)."
 CLOSE_SECONDS = 2.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -108,7 +108,7 @@ class NotebookTools:
         has_http = "http" in link.info.mcp
         takes_stdio = not link.info.is_copilot  # which drops such servers without a word
         if not (is_here(self._settings.agent) and (has_http or takes_stdio)):
-            self.unseen = UNSEEN
+            self.unseen = NO_CELLS
             return []
         self.unseen = ""
         calls = NotebookCalls(self._notebook, self.gate, takes_images="image" in link.info.prompt)

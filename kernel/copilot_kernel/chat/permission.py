@@ -38,7 +38,7 @@ T = TypeVar("T")
 OUR_OPTIONS = (PermissionOption("allow", "Allow once", "allow_once"), PermissionOption("reject", "Deny", "reject_once"))
 STOPPED, STOPPED_BY_USER = "the turn was stopped", "you stopped"
 TURN_OVER = "the agent ended its turn without waiting for an answer"
-CHANGED = "The agent has changed this call since it was shown. "
+CALL_CHANGED = "The agent has changed this call since it was shown. "
 CHANGED_TOO_OFTEN = "the agent kept changing the call while you were asked"
 ASKS_ITSELF = "the tool itself asks"
 RESET = "The permission mode and the rules are back to your settings."
@@ -337,7 +337,7 @@ class Permissions:
             next(self._keys),
             structs.replace(request.call, excerpts=entry.excerpts, deletes=entry.deletes),
             request.options,
-            why=f"{CHANGED}{decision.reason}" if request.is_revised else decision.reason,
+            why=f"{CALL_CHANGED}{decision.reason}" if request.is_revised else decision.reason,
             is_routine=decision.is_routine and not request.is_revised,
             rules=decision.would,
             suggestion=decision.suggestion or "",

@@ -50,8 +50,8 @@ RESTARTED = "The agent was restarted and continues the conversation."
 REOPENED = "The agent's session was reopened, and the conversation continues."
 CLOSED = f"The agent's session has ended and cannot be resumed. {_REPEAT}"
 EXPIRED = f"The agent's session has expired. {_REPEAT}"
-GONE = f"The agent no longer has the previous conversation. {_REPEAT}"
-LOST = "A new conversation starts here, because the previous one could not be resumed: {}"
+PREVIOUS_GONE = f"The agent no longer has the previous conversation. {_REPEAT}"
+NEW_CONVERSATION = "A new conversation starts here, because the previous one could not be resumed: {}"
 ELSEWHERE = "{} A new conversation starts here. To return to the other one, close it there and run `%resume {}`."
 OTHER_NOTEBOOK = (
     "A new conversation starts here, because no cell of the previous one is left in this notebook. "
@@ -268,7 +268,7 @@ class SessionManager:
         except SessionInUse as error:
             line = ELSEWHERE.format(error, saved.id)
         except (AgentRefused, AgentStartFailed, AgentExited) as error:
-            line = LOST.format(error.title)
+            line = NEW_CONVERSATION.format(error.title)
         self.store.session = None
         self._locks.release()
         if saved.used:
@@ -302,7 +302,7 @@ class SessionManager:
                         return info
         except (AgentRefused, AgentStartFailed, UsageError):
             return SessionInfo(session_id)
-        raise _NotResumable(GONE)
+        raise _NotResumable(PREVIOUS_GONE)
 
     async def _replayed(self, link: AgentConnection, session_id: str) -> Session:
         """Replay a session by load, which shows what was said; by resume if that fails or is not offered."""

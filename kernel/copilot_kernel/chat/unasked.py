@@ -23,12 +23,12 @@ from .rules import PolicyEvaluator
 from .state import ConversationState
 
 # How long a call may be in progress before its question: some agents send the two in this order.
-PATIENCE_SECONDS = 1.0
+RUNNING_SECONDS = 1.0
 REFUSED = "done although it was denied"
 EARLY = "done before it was allowed"
 UNNAMED = "may be what was allowed as “{}”"
-CHANGED = "changed after approval (approved: {})"
-CANCELLED = "The turn was stopped: {} ({})"
+CHANGED_AFTER_APPROVAL = "changed after approval (approved: {})"
+TURN_STOPPED = "The turn was stopped: {} ({})"
 _DESCRIPTION = ("kind", "title", "name", "content", "locations", "raw_input")
 
 
@@ -58,11 +58,11 @@ class UnaskedActionMonitor:
             await self._suspected.wait()
             self._suspected = anyio.Event()
             while self._suspects:
-                await anyio.sleep(max(0.0, min(self._suspects.values()) + PATIENCE_SECONDS - time.monotonic()))
+                await anyio.sleep(max(0.0, min(self._suspects.values()) + RUNNING_SECONDS - time.monotonic()))
                 if permissions.open:
-                    await anyio.sleep(PATIENCE_SECONDS)  # what is in progress may be what we are asking about
+                    await anyio.sleep(RUNNING_SECONDS)  # what is in progress may be what we are asking about
                 else:
-                    self._mark_suspects(state, time.monotonic() - PATIENCE_SECONDS)
+                    self._mark_suspects(state, time.monotonic() - RUNNING_SECONDS)
 
     def end(self, state: ConversationState) -> None:
         """Mark what is in progress at the end of a turn: no question can come any more."""
@@ -116,7 +116,7 @@ class UnaskedActionMonitor:
         if mark.covered or self._policy.settings.on_unasked != "cancel" or stop is None or stop.pressed:
             return after
         stop.press(by_user=False)
-        title = CANCELLED.format(visible_line(subject_of(call)), visible_line(mark.words))
+        title = TURN_STOPPED.format(visible_line(subject_of(call)), visible_line(mark.words))
         return reduce.reduce(after, NoticeUpdate("error", title))
 
     def _mark(self, call: ToolCall) -> Unasked | None:
@@ -150,7 +150,7 @@ class UnaskedActionMonitor:
         if call.outcome.questions:
             return EARLY
         if self._changed_after_approval(call):
-            return CHANGED.format(visible_line(subject_of(self._approvals.allowed[call.id])))
+            return CHANGED_AFTER_APPROVAL.format(visible_line(subject_of(self._approvals.allowed[call.id])))
         return unasked_action(request)
 
     def _changed_after_approval(self, call: ToolCall) -> bool:

@@ -21,17 +21,17 @@ from ..errors import UsageError
 from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line
 from ..undo.cells import CellLog
-from ..undo.history import LOST, Outcome, UndoHistory, UndoPlan
+from ..undo.history import NOT_ALL_RECORDED, Outcome, UndoHistory, UndoPlan
 from ..undo.listing import ListedChange, listed
 from ..undo.record import ChangedFile, TurnFiles
 from ..undo.tree import UNKNOWN
 
-OFF = "Undo is off: the setting `undo` is false."
-UNDONE = (
+UNDO_OFF = "Undo is off: the setting `undo` is false."
+UNDONE_PREAMBLE = (
     "[Copilot Kernel] The user has undone changes of yours. These are again as they were before; read them again "
     "before you change them: {}"
 )
-MAX_NAMED = 50
+MAX_NAMED_FILES = 50
 
 
 class Undo:
@@ -62,7 +62,7 @@ class Undo:
     def key(self, number: int) -> str:
         """Names a turn, also beside those of other conversations; empty if it is not known to have changed anything."""
         turn = self.history.turns.get(number, TurnFiles(number))
-        return f"{number}-{self._mark}" if turn.files or turn.cells.changes or LOST in turn.notes else ""
+        return f"{number}-{self._mark}" if turn.files or turn.cells.changes or NOT_ALL_RECORDED in turn.notes else ""
 
     def number(self, key: str) -> int:
         """Return the number of the turn that `key` names, or a number. Raises UsageError if it is not recorded."""
@@ -122,8 +122,8 @@ class Undo:
         if not undone:
             return ()
         named = [visible_line(path) for path in dict.fromkeys(undone)]
-        more = f" and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
-        return (TextBlock(UNDONE.format(", ".join(named[:MAX_NAMED]) + more)),)
+        more = f" and {len(named) - MAX_NAMED_FILES} more" if len(named) > MAX_NAMED_FILES else ""
+        return (TextBlock(UNDONE_PREAMBLE.format(", ".join(named[:MAX_NAMED_FILES]) + more)),)
 
     def acknowledge(self, stop_reason: str) -> None:
         """Note that the agent has answered the prompt with the last preamble. What it refused, it may forget."""
@@ -132,5 +132,5 @@ class Undo:
 
     def _recorded(self) -> UndoHistory:
         if not self._is_on:
-            raise UsageError(OFF)
+            raise UsageError(UNDO_OFF)
         return self.history

@@ -27,7 +27,7 @@ examples:
 settings are environment variables COPILOT_KERNEL_* or a file copilot_kernel.json in Jupyter's
 config path; `copilot-kernel doctor` prints each of them and where it came from."""
 
-ACTIONS = ("start", "stop", "status")
+SERVE_ACTIONS = ("start", "stop", "status")
 _OURS = ("-h", "--help", "--json", "--port")
 _NUMBER = re.compile(r"-\d*\.?\d+")
 
@@ -129,7 +129,7 @@ _COMMANDS = (
         {
             "action": {
                 "nargs": "?",
-                "choices": ACTIONS,
+                "choices": SERVE_ACTIONS,
                 "help": "start it in the background, stop it, or show state, port, models and sessions "
                 "(default: serve here)",
             },
@@ -227,7 +227,7 @@ def names(options: Iterable[str]) -> str:
 def _has_value(option: str, word: str) -> bool:
     """Return True if `word` is the value of `option`. An action may follow a flag (`--debug`), which has no dot."""
     is_value = not word.startswith("-") or _NUMBER.fullmatch(word) is not None
-    return "=" not in option and is_value and ("." in option or word not in ACTIONS)
+    return "=" not in option and is_value and ("." in option or word not in SERVE_ACTIONS)
 
 
 def _name(option: str) -> str:

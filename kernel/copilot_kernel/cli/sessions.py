@@ -28,7 +28,7 @@ from .error_text import FAILED
 
 MAX_TITLE_CHARS, MAX_FOLDER_CHARS = 60, 40
 AMBIGUOUS = "{} session ids begin with {}:"
-MAX_NAMED = 5
+MAX_NAMED_SESSIONS = 5
 """Sessions that an error message names."""
 HEAD = ("ID", "Last used", "Where", "Folder", "Title")
 DISK, AGENT = "disk", "agent"
@@ -129,8 +129,8 @@ def _is_in(session: IndexedSession, folder: str) -> bool:
 
 
 def _names(sessions: Sequence[IndexedSession]) -> str:
-    more = [f"and {len(sessions) - MAX_NAMED} more"] if len(sessions) > MAX_NAMED else []
-    return "\n".join(f"  {name}" for name in [*(session.id for session in sessions[:MAX_NAMED]), *more])
+    more = [f"and {len(sessions) - MAX_NAMED_SESSIONS} more"] if len(sessions) > MAX_NAMED_SESSIONS else []
+    return "\n".join(f"  {name}" for name in [*(session.id for session in sessions[:MAX_NAMED_SESSIONS]), *more])
 
 
 def _seconds(text: str) -> float:

@@ -19,7 +19,7 @@ from ..acp.transport import Transport
 from ..errors import AgentExited
 from . import session as saved
 from .scenes import play
-from .session import Json, Menu, Session, usual_menu
+from .session import DemoSession, Json, Menu, usual_menu
 from .stage import Rejected, Stage, TurnEnded
 
 REJECTED = "That was rejected, so the demo agent stops here."
@@ -53,11 +53,11 @@ COMMANDS: Json = {
 Answer = Coroutine[Any, Any, Any]
 
 
-class Agent:
+class DemoAgent:
     """The demo agent for one client. `menu` is what sessions offer to choose."""
 
     def __init__(self, client: RpcConnection, tasks: TaskGroup, menu: Menu = usual_menu) -> None:
-        self.sessions: dict[str, Session] = {}
+        self.sessions: dict[str, DemoSession] = {}
         self._client, self._tasks, self._menu = client, tasks, menu
         self._running: dict[str, anyio.CancelScope] = {}
         self._methods: dict[str, Callable[[Json], Answer]] = {
@@ -90,7 +90,7 @@ class Agent:
     # -- sessions -------------------------------------------------------------------------------------------------
 
     async def _new(self, params: Json) -> Json:
-        session = Session(str(uuid4()), Path(params["cwd"]), self._menu, servers=params["mcpServers"])
+        session = DemoSession(str(uuid4()), Path(params["cwd"]), self._menu, servers=params["mcpServers"])
         self.sessions[session.id] = session
         await self._send(session, COMMANDS)
         return {"sessionId": session.id, **session.described()}
@@ -105,12 +105,12 @@ class Agent:
         await self._send(session, COMMANDS)
         return session.described()
 
-    def _restore(self, params: Json) -> Session:
+    def _restore(self, params: Json) -> DemoSession:
         records = saved.load(params.get("sessionId"))
         id = params["sessionId"] if records else self._find(params).id
         self._leave(id)
         servers = params.get("mcpServers") or []
-        session = self.sessions[id] = Session(id, Path(params["cwd"]), self._menu, records, servers)
+        session = self.sessions[id] = DemoSession(id, Path(params["cwd"]), self._menu, records, servers)
         return session
 
     async def _list(self, params: Json) -> Json:
@@ -136,14 +136,14 @@ class Agent:
         await self._choose(session, params.get("configId"), params.get("value"))
         return {"configOptions": session.config_options()}
 
-    async def _choose(self, session: Session, id: Any, value: Any) -> None:
+    async def _choose(self, session: DemoSession, id: Any, value: Any) -> None:
         try:
             updates = session.choose(id, value)
         except ValueError as error:
             raise RequestFailed(INVALID_PARAMS, str(error)) from None
         await self._send(session, *updates)
 
-    def _find(self, params: Json, code: int = NOT_FOUND) -> Session:
+    def _find(self, params: Json, code: int = NOT_FOUND) -> DemoSession:
         """The open session that `params` names. Raises RequestFailed with `code`."""
         try:
             return self.sessions[params["sessionId"]]
@@ -155,7 +155,7 @@ class Agent:
         if id in self.sessions:
             self.sessions.pop(id).is_open = False
 
-    async def _send(self, session: Session, *updates: Json) -> None:
+    async def _send(self, session: DemoSession, *updates: Json) -> None:
         """Updates that are no part of a turn."""
         with suppress(AgentExited):
             for update in updates:
@@ -205,7 +205,7 @@ class Agent:
             self._running.pop(session_id).cancel()
 
 
-async def serve(transport: Transport, build: Callable[[RpcConnection, TaskGroup], Agent] = Agent) -> None:
+async def serve(transport: Transport, build: Callable[[RpcConnection, TaskGroup], DemoAgent] = DemoAgent) -> None:
     """Be the agent of one client until it closes the connection. `build` makes the agent."""
     async with anyio.create_task_group() as tasks:
         connection = RpcConnection(

@@ -72,7 +72,7 @@ def values(option: Json) -> list[Any]:
 
 
 @dataclass(slots=True)
-class Session:
+class DemoSession:
     """A session. `records` are the lines of its journal, `allowed` is what is always allowed.
 
     `chosen` maps the ids of the menu's options to values. `is_open`: more is kept.

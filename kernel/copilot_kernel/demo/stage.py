@@ -12,7 +12,7 @@ import anyio
 
 from ..acp.connection import RpcConnection
 from ..errors import AgentRefused
-from .session import Json, Session
+from .session import DemoSession, Json
 
 WORD_SECONDS = 0.012
 """Seconds between two words of a streamed text; the environment variable `COPILOT_DEMO_PACE` overrides it."""
@@ -65,7 +65,7 @@ class Stage:
     """One running prompt. Questions offer `options`; the updates in `afterwards` are sent after the prompt's answer."""
 
     client: RpcConnection
-    session: Session
+    session: DemoSession
     blocks: Sequence[Any]
     options: list[Json] = field(default_factory=lambda: OPTIONS)
     afterwards: list[Json] = field(default_factory=list)

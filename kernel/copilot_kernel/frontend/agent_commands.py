@@ -12,7 +12,7 @@ from ..acp.locate import located
 from ..acp.mcp import McpOffer, select_servers
 from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock
 from ..chat import choices
-from ..chat.choices import Choice, Setting
+from ..chat.choices import Choice, SessionSetting
 from ..chat.trust import instructions
 from ..config import BUILT_IN_AGENTS, folder_beside
 from ..errors import UsageError
@@ -32,12 +32,12 @@ HARMLESS = ("mode", "model", "thought_level")
 """Categories of options that let an agent do nothing more."""
 LOG_LINES = 100
 """Lines of the log that are shown, unless a number is given."""
-MAX_NAMED = 20
+MAX_NAMED_ATTACHMENTS = 20
 """Attached files that are named."""
 
 _NO_SERVERS = "No MCP servers. Add them with the setting COPILOT_KERNEL_MCP_SERVERS."
 
-Put = Callable[[Setting, Choice], Awaitable[None]]
+Put = Callable[[SessionSetting, Choice], Awaitable[None]]
 """Sets something at the agent."""
 
 # -- what it is -----------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def _facts(now: CommandState) -> Iterator[tuple[str, str]]:
     yield "Allowed without asking", ", ".join(book.texts("allow"))
     yield "Always asked about", ", ".join(book.texts("ask"))
     yield "Denied", ", ".join(book.texts("deny"))
-    yield "With the next prompt", ", ".join(map(name_of, now.attached[:MAX_NAMED]))
+    yield "With the next prompt", ", ".join(map(name_of, now.attached[:MAX_NAMED_ATTACHMENTS]))
 
 
 def _agent_name(now: CommandState) -> str:
@@ -162,8 +162,12 @@ async def attach(context: CommandContext, output: CommandOutput, rest: str) -> N
     if not blocks:
         output.show(Report("Nothing is attached", note="%attach FILE… attaches files to the next prompt."))
         return
-    more = f"and {len(blocks) - MAX_NAMED} more" if len(blocks) > MAX_NAMED else ""
-    output.show(Report("With the next prompt", rows=tuple((name_of(each),) for each in blocks[:MAX_NAMED]), note=more))
+    more = f"and {len(blocks) - MAX_NAMED_ATTACHMENTS} more" if len(blocks) > MAX_NAMED_ATTACHMENTS else ""
+    output.show(
+        Report(
+            "With the next prompt", rows=tuple((name_of(each),) for each in blocks[:MAX_NAMED_ATTACHMENTS]), note=more
+        )
+    )
 
 
 async def context(context: CommandContext, output: CommandOutput, rest: str) -> None:
@@ -209,7 +213,7 @@ async def mode(context: CommandContext, output: CommandOutput, rest: str) -> Non
     """`%mode [NAME]`."""
     setting = choices.modes(await context.do(lambda chat: chat.options.offered("modes")))
 
-    async def put(setting: Setting, choice: Choice) -> None:
+    async def put(setting: SessionSetting, choice: Choice) -> None:
         await _confirm(context, output, setting, choice, rest)
         await context.do(lambda chat: chat.options.set_mode(str(choice.value)))
 
@@ -220,7 +224,7 @@ async def model(context: CommandContext, output: CommandOutput, rest: str) -> No
     """`%model [NAME]`."""
     setting = choices.models(await context.do(lambda chat: chat.options.offered("models")))
 
-    async def put(_: Setting, choice: Choice) -> None:
+    async def put(_: SessionSetting, choice: Choice) -> None:
         await context.do(lambda chat: chat.options.set_model(str(choice.value)))
 
     await _set_or_choose(context, output, "model", setting, rest, put)
@@ -231,7 +235,7 @@ async def options(context: CommandContext, output: CommandOutput, rest: str) -> 
 
     id, _, value = rest.partition(" ")
 
-    async def put(setting: Setting, choice: Choice) -> None:
+    async def put(setting: SessionSetting, choice: Choice) -> None:
         await _confirm(context, output, setting, choice, value.strip())
         await context.do(lambda chat: chat.options.set_option(setting.id, choice.value))
 
@@ -253,7 +257,7 @@ def option_values(now: CommandState, typed: str) -> Completions:
 
 
 async def _confirm(
-    context: CommandContext, output: CommandOutput, setting: Setting, choice: Choice, typed: str
+    context: CommandContext, output: CommandOutput, setting: SessionSetting, choice: Choice, typed: str
 ) -> None:
     """Ask about what ends the agent's questions, and what is not known to be harmless; a click is the user's own."""
     chat, category = context.chat_runner.chat, setting.category or setting.id
@@ -265,7 +269,7 @@ async def _confirm(
 
 
 async def _set_or_choose(
-    context: CommandContext, output: CommandOutput, command: str, setting: Setting, typed: str, put: Put
+    context: CommandContext, output: CommandOutput, command: str, setting: SessionSetting, typed: str, put: Put
 ) -> None:
     if typed:
         await put(setting, choice := choices.find(setting, typed))
@@ -277,7 +281,12 @@ async def _set_or_choose(
 
 
 async def _choose(
-    context: CommandContext, output: CommandOutput, command: str, settings: Sequence[Setting], static: Report, put: Put
+    context: CommandContext,
+    output: CommandOutput,
+    command: str,
+    settings: Sequence[SessionSetting],
+    static: Report,
+    put: Put,
 ) -> None:
     async def apply(number: int, index: int) -> str:
         setting = settings[number]
@@ -290,14 +299,14 @@ async def _choose(
         output.show(static)
 
 
-def _field(setting: Setting) -> PickerField:
+def _field(setting: SessionSetting) -> PickerField:
     names = tuple(visible_text(choice.name or choice.word) for choice in setting.choices)
     hints = tuple(visible_text(choice.about or choice.label) for choice in setting.choices)
     words = tuple(choice.word for choice in setting.choices)
     return PickerField(visible_text(setting.name), names, setting.current, hints, words)
 
 
-def _choices_report(setting: Setting, command: str) -> Report:
+def _choices_report(setting: SessionSetting, command: str) -> Report:
     rows = tuple(
         ("•" if number == setting.current else "", choice.word, choice.name, choice.about)
         for number, choice in enumerate(setting.choices)
@@ -307,16 +316,16 @@ def _choices_report(setting: Setting, command: str) -> Report:
     return Report(setting.name, ("", "Type", "Name", ""), rows, example)
 
 
-def _options_report(settings: Sequence[Setting]) -> Report:
+def _options_report(settings: Sequence[SessionSetting]) -> Report:
     rows = tuple(
         (each.id, each.name, _current(each), ", ".join(choice.word for choice in each.choices)) for each in settings
     )
     return Report("Options", ("Option", "Name", "Value", "Values"), rows, SET_AN_OPTION)
 
 
-def _current(setting: Setting) -> str:
+def _current(setting: SessionSetting) -> str:
     return setting.chosen.label if setting.chosen else ""
 
 
-def _is_set(setting: Setting, choice: Choice) -> str:
+def _is_set(setting: SessionSetting, choice: Choice) -> str:
     return f"{setting.name}: {choice.label}"

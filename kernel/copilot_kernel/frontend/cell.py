@@ -21,7 +21,7 @@ Bundle = dict[str, Any]
 Output = tuple[Bundle, dict[str, Any]]
 """The MIME bundle of a display, and its metadata."""
 
-MAX_DEPTH = 64
+MAX_MESSAGE_DEPTH = 64
 """Limit of nested containers in a message."""
 
 _END_OF_INPUT = "\x04"
@@ -262,7 +262,7 @@ def _purge(socket: zmq.Socket[bytes]) -> int:
 def clean(value: Any, depth: int = 0) -> Any:
     """`value` for a Jupyter message: valid JSON and valid UTF-8.
 
-    NaN becomes null, a lone surrogate U+FFFD, what is nested deeper than `MAX_DEPTH` "…".
+    NaN becomes null, a lone surrogate U+FFFD, what is nested deeper than `MAX_MESSAGE_DEPTH` "…".
     """
     match value:
         case str():
@@ -271,7 +271,7 @@ def clean(value: Any, depth: int = 0) -> Any:
             return value
         case float():
             return value if isfinite(value) else None
-        case Mapping() | list() | tuple() if depth >= MAX_DEPTH:
+        case Mapping() | list() | tuple() if depth >= MAX_MESSAGE_DEPTH:
             return "…"
         case Mapping():
             return {whole(str(key)): clean(item, depth + 1) for key, item in value.items()}

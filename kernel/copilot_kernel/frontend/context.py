@@ -32,8 +32,8 @@ from ..redaction import redactor
 from ..tags import parts, tagged
 from .saved_notebook import read_saved
 
-SAVE = "Save the notebook, then run this cell again."
-FAILED = "executed last, and failed"
+SAVE_FIRST = "Save the notebook, then run this cell again."
+FAILED_CELL = "executed last, and failed"
 FIX = "fix"
 """A prompt of this word alone is `FIX_PROMPT`, where there is Python."""
 FIX_PROMPT = (
@@ -43,9 +43,9 @@ MAX_ERROR_CHARS = 8_000
 """Limit of a failed cell: source and traceback together."""
 MAX_VALUES = 20
 """Variables of a failed cell."""
-MAX_ROWS = 5
+MAX_TABLE_ROWS = 5
 """Limit of a table that is mentioned."""
-MAX_LINE_CHARS = 60
+MAX_FIRST_LINE_CHARS = 60
 """Limit of a cell's first line, in completions."""
 
 _MENTION = re.compile(r"""(?<![^\s(\[{<,;:"'])@(?:(error|above)(?![\w-]|[./:]\w)|(cell|var):([\w-]+))""")
@@ -109,7 +109,7 @@ def _error(failed: CellError, values: str = "") -> _Piece:
     source = cut(failed.source, how, limit=MAX_ERROR_CHARS // 2)
     traceback = cut(redactor().text(failed.traceback), how, limit=MAX_ERROR_CHARS - len(source))
     text = parts({SOURCE: source, "cell-error": traceback, VARIABLES: values})
-    return _Piece("notebook:error", text, how, CELL, {"id": failed.cell_id, "note": FAILED})
+    return _Piece("notebook:error", text, how, CELL, {"id": failed.cell_id, "note": FAILED_CELL})
 
 
 async def _values(source: str, notebook: LiveNotebook) -> str:
@@ -126,7 +126,7 @@ async def _above(notebook: LiveNotebook) -> str:
     state = await notebook.read(None, outputs=False)
     ids = [cell.id for cell in state.cells]
     if state.asking not in ids:
-        raise NotebookError("The cell above is not known: no page shows this notebook to the agent.", SAVE)
+        raise NotebookError("The cell above is not known: no page shows this notebook to the agent.", SAVE_FIRST)
     if ids[0] == state.asking:
         raise NotebookError("No cell above this one.")
     return ids[ids.index(state.asking) - 1]
@@ -140,7 +140,7 @@ async def _cell(id: str, notebook: LiveNotebook) -> _Piece:
 
 
 async def _variable(name: str, notebook: LiveNotebook) -> _Piece:
-    text = await notebook.inspect_variable(name, "", MAX_ROWS)
+    text = await notebook.inspect_variable(name, "", MAX_TABLE_ROWS)
     uri, how = f"notebook:variable/{quote(name)}", f"inspect_variable(name={name!r}, path=…)"
     return _Piece(uri, text, lambda offset: how, VARIABLE, {"name": name})
 
@@ -183,4 +183,4 @@ def _saved_cells(saved: str) -> Iterator[tuple[str, str]]:
     with suppress(NotebookError):
         for cell in read_saved(saved).cells:
             first_line = cell.source.strip().partition("\n")[0]
-            yield f"cell:{cell.id}", first_line[:MAX_LINE_CHARS]
+            yield f"cell:{cell.id}", first_line[:MAX_FIRST_LINE_CHARS]

@@ -32,7 +32,7 @@ even below an output that never stops.
 """
 
 NOBODY = "no one can answer here"
-MAX_TITLE_CHARS = 200
+MAX_HEAD_CHARS = 200
 
 AskLine = Callable[[str], Awaitable[str]]
 """Asks for a line of input with a prompt. Raises EOFError at the end of input."""
@@ -117,7 +117,7 @@ class OpenQuestion(ABC, Generic[T]):
     @property
     def short_title(self) -> str:
         """The title as the page lists it."""
-        return visible_text(one_line(self.title)[:MAX_TITLE_CHARS])
+        return visible_text(one_line(self.title)[:MAX_HEAD_CHARS])
 
     def settle(self, answer: T) -> None:
         """Give the answer, unless there is one or the question was withdrawn. May be called on any thread."""

@@ -12,7 +12,7 @@ from ..rendering.report import Report
 from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, show_done
 
-SAVE = "--save"
+SAVE_OPTION = "--save"
 BYPASSING = (
     "You will not be asked: everything is allowed except what an ask or deny rule matches. "
     "%permissions mode default ends this."
@@ -81,7 +81,7 @@ def complete(now: CommandState, typed: str) -> Completions:
         case "allow" | "ask" | "deny" if " " not in operand:
             return start, _choices(RULES)
         case "allow" | "ask" | "deny":
-            return typed.rindex(" ") + 1, _choices({SAVE: "from now on, in your config file"})
+            return typed.rindex(" ") + 1, _choices({SAVE_OPTION: "from now on, in your config file"})
     return 0, ()
 
 
@@ -108,7 +108,7 @@ async def _mode(context: CommandContext, output: CommandOutput, name: str) -> No
 
 async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed: str) -> None:
     """A rule that allows everything may be meant so: add it, then warn."""
-    rule = typed.removesuffix(SAVE).strip()
+    rule = typed.removesuffix(SAVE_OPTION).strip()
     _require(rule, kind)
     if kind == "allow":
         check(rule)
@@ -116,7 +116,9 @@ async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed
     warning = check(rule) if kind == "allow" else ""
     show_done(
         output,
-        await context.do(lambda chat: chat.permissions.policy.add_rule(kind, rule, to_settings=typed.endswith(SAVE))),
+        await context.do(
+            lambda chat: chat.permissions.policy.add_rule(kind, rule, to_settings=typed.endswith(SAVE_OPTION))
+        ),
     )
     if warning:
         output.show(Report(note=f"{rule}: {warning}", warns=True))

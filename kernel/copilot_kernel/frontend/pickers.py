@@ -20,7 +20,7 @@ from .command_output import UNCHANGED, Apply, Menu
 from .first_status import BLANK
 
 WAITING = "Waiting for the agent…"
-FAILED = "This could not be set."
+NOT_SET = "This could not be set."
 
 _log = logging.getLogger(__name__)
 
@@ -128,7 +128,7 @@ class OpenPicker:
 
     def _failed(self, field: int, error: BaseException) -> None:
         words = [str(error), error.hint] if isinstance(error, CopilotError) else []
-        self._report(f"✗ {visible_line(' '.join(filter(None, words)) or FAILED)}")
+        self._report(f"✗ {visible_line(' '.join(filter(None, words)) or NOT_SET)}")
         with self._cell.owning():
             self._widget.set(field, self._in_force[field])
 

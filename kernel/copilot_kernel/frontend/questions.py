@@ -42,8 +42,8 @@ GRACE_SECONDS = 150.0
 ACTIVITY_SECONDS = 60.0
 """Between two signs of activity. Cullers look for minutes without a message from the kernel."""
 
-UNSEEN = "no open page showed this question"
-WITHDRAWN = "withdrawn"
+NOT_SHOWN = "no open page showed this question"
+QUESTION_WITHDRAWN = "withdrawn"
 NOT_ANSWERED = "no answer was given"
 
 _log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class Questions:
     async def ask(self, question: OpenQuestion[T]) -> T:
         """Ask `question`; return its one answer. Cancelling this withdraws it."""
         close: Callable[[Notice], None] | None = self._output.put if question.always_leaves_line else None
-        answer = question.unanswered(WITHDRAWN)
+        answer = question.unanswered(QUESTION_WITHDRAWN)
         async with self._seats:
             try:
                 if not self._cell.live:
@@ -171,7 +171,7 @@ class Questions:
                 continue
             if cell.clients.others(cell.session) == known:
                 self.unseen.append(question.short_title)
-                question.settle(question.unanswered(UNSEEN))
+                question.settle(question.unanswered(NOT_SHOWN))
                 return
 
     def _remove(self, card: Card | None) -> None:

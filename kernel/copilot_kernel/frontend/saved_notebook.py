@@ -10,7 +10,7 @@ from typing import Any
 
 from ..notebook.live import NotebookCell, NotebookError, NotebookState, Output
 
-MAX_BYTES = 100_000_000
+MAX_NOTEBOOK_BYTES = 100_000_000
 UNKNOWN = "No page shows this notebook to the agent, and the kernel does not know where it is saved."
 
 
@@ -29,7 +29,7 @@ def read_saved(path: str) -> NotebookState:
     if not path:
         raise NotebookError(UNKNOWN)
     try:
-        if Path(path).stat().st_size > MAX_BYTES:
+        if Path(path).stat().st_size > MAX_NOTEBOOK_BYTES:
             raise NotebookError("The saved notebook is too large to be read.")
         cells = json.loads(Path(path).read_bytes())["cells"]
         found = tuple(_cell(number, cell) for number, cell in enumerate(cells))

@@ -18,7 +18,7 @@ from .command_output import CommandOutput, Menu, doing, show_done
 MIN_ID_CHARS = 8
 """Characters of an id that are shown, if they suffice to tell it from the others."""
 ALL, LAST = "all", "last"
-MAX_ROWS = 50
+MAX_SESSION_BUTTONS = 50
 """Sessions with a button; the others are resumed by their ID."""
 
 _LISTS = "%sessions lists those of this folder, %sessions all lists all."
@@ -148,14 +148,14 @@ async def _choose(context: CommandContext, output: CommandOutput, command: str, 
 
 
 def _field(now: CommandState) -> PickerField:
-    here, shown = now.state.id if now.state else "", now.sessions[:MAX_ROWS]
+    here, shown = now.state.id if now.state else "", now.sessions[:MAX_SESSION_BUTTONS]
     shorts = short_ids(now.sessions)
     moment = datetime.now(UTC)
     names = (
         " · ".join(filter(None, (_title(each), ago(each, moment), "open" if each.id == here else ""))) for each in shown
     )
     more = len(now.sessions) - len(shown)
-    label = f"The last {MAX_ROWS} sessions; %resume ID resumes {more} more" if more else "Sessions"
+    label = f"The last {MAX_SESSION_BUTTONS} sessions; %resume ID resumes {more} more" if more else "Sessions"
     words = tuple(shorts[each.id] for each in shown)
     return PickerField(label, tuple(map(visible_text, names)), words=words, action="Resume")
 

@@ -21,7 +21,7 @@ from ..rendering.plain import prose
 from ..rendering.status import render_status
 
 UNDRAWN = "(This output could not be drawn; see the kernel's log.)"
-MAX_CHARS = 10 * 1024 * 1024
+MAX_MESSAGE_CHARS = 10 * 1024 * 1024
 """Limit of one message that is shown, besides its end."""
 END_CHARS = 4000
 
@@ -72,12 +72,12 @@ class Stream:
         """All that was given to `feed` counts."""
         return not self._unread
 
-    def feed(self, text: GrowingText, limit: int = MAX_CHARS) -> list[Piece]:
+    def feed(self, text: GrowingText, limit: int = MAX_MESSAGE_CHARS) -> list[Piece]:
         """Read on in `text`, `limit` characters at most; the pieces that are finished by it."""
-        new = "".join(part[:MAX_CHARS] for part in text.parts(self._read))
-        new = (self._unread + new if self._unread else new)[: MAX_CHARS - self._taken]
-        self._read, end = len(text), "".join(text.parts(max(len(text) - END_CHARS, MAX_CHARS)))
-        left_out = len(text) - MAX_CHARS - len(end)
+        new = "".join(part[:MAX_MESSAGE_CHARS] for part in text.parts(self._read))
+        new = (self._unread + new if self._unread else new)[: MAX_MESSAGE_CHARS - self._taken]
+        self._read, end = len(text), "".join(text.parts(max(len(text) - END_CHARS, MAX_MESSAGE_CHARS)))
+        left_out = len(text) - MAX_MESSAGE_CHARS - len(end)
         self._ending = f"… {left_out:,} characters not shown …\n\n{end}" if left_out > 0 else end
         new, self._unread = new[:limit], new[limit:]
         self._taken += len(new)
@@ -104,7 +104,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Status:
+class StatusLine:
     """Activity of the running turn, as a line that passes."""
 
     words: str
@@ -115,7 +115,7 @@ class Status:
         return render_status(self.words)
 
 
-Item = Entry | Stream | Piece | Status
+Item = Entry | Stream | Piece | StatusLine
 Drawn = dict[int, tuple[Entry, Bundle]]
 """Entries as they were rendered last, by id."""
 
@@ -143,11 +143,11 @@ def is_drawn(entry: Entry, drawn: Drawn) -> bool:
 
 def _bundles(items: Iterable[Item], cwd: str, drawn: Drawn) -> Iterator[Bundle]:
     """Each piece of a message for itself, entries in a row together."""
-    for is_alone, row in groupby(items, lambda item: isinstance(item, Piece | Stream | Status)):
+    for is_alone, row in groupby(items, lambda item: isinstance(item, Piece | Stream | StatusLine)):
         if is_alone:
-            yield from (item.bundle for item in row if isinstance(item, Piece | Stream | Status))
+            yield from (item.bundle for item in row if isinstance(item, Piece | Stream | StatusLine))
         else:
-            entries = [entry for entry in row if not isinstance(entry, Piece | Stream | Status)]
+            entries = [entry for entry in row if not isinstance(entry, Piece | Stream | StatusLine)]
             draw_one = partial(draw, cwd=cwd, drawn=drawn)
             yield draw_one(entries[0]) if len(entries) == 1 else render_group(entries, draw_one)
 

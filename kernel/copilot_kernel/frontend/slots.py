@@ -19,11 +19,11 @@ from ..rendering.markup import Bundle
 from ..rendering.status import ASKING
 from .lexers import loading
 from .open_question import Card, OpenQuestion
-from .slot_items import MAX_CHARS, Drawn, Item, Piece, Status, Stream, draw, is_drawn, picture
+from .slot_items import MAX_MESSAGE_CHARS, Drawn, Item, Piece, StatusLine, Stream, draw, is_drawn, picture
 
 MAX_SLOTS = 34
 """Slots of one cell; the last of them takes whatever comes after."""
-NOTHING = Notice(-1, 0, "info", "No answer.")
+NO_ANSWER = Notice(-1, 0, "info", "No answer.")
 MAX_QUESTIONS = 6
 """Questions that stand in a cell at once; two slots each are kept for them when the others are used up."""
 
@@ -88,7 +88,7 @@ class Slot:
             if isinstance(item, Piece | Stream):
                 while item.prepare():
                     yield
-            elif not isinstance(item, Status) and not is_drawn(item, self.drawn):
+            elif not isinstance(item, StatusLine) and not is_drawn(item, self.drawn):
                 if isinstance(item, ToolCall):
                     yield from loading(item)
                 draw(item, cwd, self.drawn)
@@ -130,7 +130,7 @@ class Slots:
         rests = [(self._text_rest if each in growing else each.rest, each) for each in slots if each.dirty]
         return [(rest if each.shown or each is slots[-1] else 0.0, each) for rest, each in rests]
 
-    def put(self, entry: Entry, limit: int = MAX_CHARS) -> bool:
+    def put(self, entry: Entry, limit: int = MAX_MESSAGE_CHARS) -> bool:
         """Show `entry` in its slot: the one that it has, the last one, or a new one.
 
         Of a message, so many characters more are read; False: some are left.
@@ -201,7 +201,9 @@ class Slots:
 
     def begin_with(self, display_id: str, words: str, bundle: Bundle) -> Slot:
         """Begin with a display that already says, on top, what the turn is doing."""
-        self._header = Slot(alone=True, lent=True, display_id=display_id, items={"status": Status(words)}, shown=bundle)
+        self._header = Slot(
+            alone=True, lent=True, display_id=display_id, items={"status": StatusLine(words)}, shown=bundle
+        )
         self._slots.append(self._header)
         return self._header
 
@@ -222,9 +224,9 @@ class Slots:
             self._status = self._status or self.free()
         if slot := self._header or self._status:
             slot.lent = slot.dirty = True
-            slot.items = {"status": Status(words)} if words else {}
+            slot.items = {"status": StatusLine(words)} if words else {}
             if is_brief and not words and slot.shown:
-                slot.items["status"] = NOTHING
+                slot.items["status"] = NO_ANSWER
 
     def free(self) -> Slot:
         """A display at the end that may be taken: the passing line's, or where a question stood; or else a new one."""

@@ -27,9 +27,9 @@ Choices = tuple[Sequence["ChangedFile"], Sequence[CellChange]]
 RESTORE = "restore"
 PUT_BACK, PUT_BACK_WHICH = "Put {} back?", "What should be put back?"
 MAX_PROMPT_CHARS = 60
-MAX_ROWS = 50
+MAX_FILE_BUTTONS = 50
 """Uncertain files with a button of their own."""
-NOTHING = "No turn has changed a file since the agent's conversation was opened here."
+NO_CHANGES = "No turn has changed a file since the agent's conversation was opened here."
 NOTHING_LEFT = "Nothing to restore."
 ONLY_RAN = "Nothing to restore: this turn only ran {}."
 UNASKED = "Nothing was restored, because nobody can be asked here. To restore without asking, use %undo {} restore."
@@ -39,7 +39,7 @@ async def changes(context: CommandContext, output: CommandOutput, rest: str) -> 
     """`%changes`."""
     turns = (await context.chat()).undo.turns
     rows = [(str(each.turn), _name(each), each.what or each.kind, each.by) for each in listed(turns)]
-    note = "%undo TURN restores files to their state before that turn." if rows else NOTHING
+    note = "%undo TURN restores files to their state before that turn." if rows else NO_CHANGES
     output.show(Report("Changes", ("Turn", "What", "Change", "By"), rows, note))
 
 
@@ -47,7 +47,7 @@ async def undo(context: CommandContext, output: CommandOutput, rest: str) -> Non
     """`%undo [TURN] [restore]`."""
     number, at_once = await _read(context, rest)
     if not number:
-        output.show(Report("Undo", note=NOTHING))
+        output.show(Report("Undo", note=NO_CHANGES))
         return
     plan, cells = await _plan(context, number)
     if at_once:
@@ -107,7 +107,7 @@ def _choices(plan: UndoPlan, cells: CellPlan) -> Iterator[tuple[str, Choices]]:
     names = [*(file.path for file in plan.certain), *(name for name, _ in cells.possible)]
     if names:
         yield named(names), (plan.certain, [change for _, change in cells.possible])
-    for file in plan.uncertain[:MAX_ROWS]:
+    for file in plan.uncertain[:MAX_FILE_BUTTONS]:
         yield f"{visible_line(file.path)} ({UNCERTAIN})", ((file,), ())
     if len(plan.uncertain) > 1:
         yield f"all {len(plan.uncertain)} that {UNCERTAIN}", (plan.uncertain, ())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..config import Settings
     from .kernel_session import KernelSession
 
-IDLE_SECONDS = 0.5
+START_AFTER_SECONDS = 0.5
 """Between the first request of a front end and the start of the agent. Clients of batch runs send a cell at once."""
 UNUSED_SECONDS = 300.0
 """Time after which the agent ends if no prompt came: Copilot CLI takes 200 MB."""
@@ -65,7 +65,7 @@ class WarmStart:
             self._task.cancel()
 
     async def _run(self) -> None:
-        await self._sleep(IDLE_SECONDS)
+        await self._sleep(START_AFTER_SECONDS)
         self._is_waiting = False
         try:
             await self._start()

@@ -43,7 +43,7 @@ class _StockKernel:
         return name
 
 
-class NotebookCell(Cell):
+class IPythonCell(Cell):
     """The cell that runs now. `loop` is the kernel's, where the cell is awaited; None where it blocks its thread."""
 
     def __init__(self, kernel: Any, widgets: WidgetSupport, loop: asyncio.AbstractEventLoop | None) -> None:

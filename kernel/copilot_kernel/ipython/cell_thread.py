@@ -16,7 +16,7 @@ Work = Callable[[], Coroutine[Any, Any, T]]
 BUSY_SECONDS = 5.0
 """Time after which a call that the thread has not begun fails."""
 
-PATIENCE_SECONDS = 0.3
+BLOCKED_SECONDS = 0.3
 """Time after which a thread that has not answered counts as blocked."""
 
 
@@ -81,11 +81,11 @@ async def blocked(thread: CellThread) -> None:
     """Wait until code blocks the thread."""
     while True:
         answer = asyncio.wrap_future(thread.submit(_nothing))
-        done, _ = await asyncio.wait({answer}, timeout=PATIENCE_SECONDS)
+        done, _ = await asyncio.wait({answer}, timeout=BLOCKED_SECONDS)
         answer.cancel()
         if not done:
             return
-        await asyncio.sleep(PATIENCE_SECONDS)
+        await asyncio.sleep(BLOCKED_SECONDS)
 
 
 async def _nothing() -> None:

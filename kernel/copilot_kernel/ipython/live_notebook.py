@@ -14,7 +14,7 @@ from ..frontend.page_comm import ABSENT
 from ..frontend.page_notebook import PageNotebook
 from ..notebook.live import CellError, ChangedMeanwhile, NoPage, RunResult, VariableSummary
 from ..rendering.plain import clean
-from .cell import NotebookCell, ShellCell
+from .cell import IPythonCell, ShellCell
 from .cell_thread import CellThread, blocked, call
 from .execution_count import ExecutionCounts
 from .nested_run import NotebookRuns
@@ -43,12 +43,12 @@ class PythonNotebook(PageNotebook):
         # What the cell before the asking one failed with.
         self._error: CellError | None = None
 
-    def wait_in(self, cell: NotebookCell | ShellCell, thread: CellThread, parents: ParentTracker | None) -> None:
+    def wait_in(self, cell: IPythonCell | ShellCell, thread: CellThread, parents: ParentTracker | None) -> None:
         """Let `cell` be the one that waits. Called on its thread, before `asked_by`."""
         last = self._shell.copilot.last_cell
         self._error = last_error(last.result, last.traceback, self._error)
         self._thread, self._blocked = thread, partial(blocked, thread)
-        if isinstance(cell, NotebookCell):
+        if isinstance(cell, IPythonCell):
             self._runs = NotebookRuns(self._shell, cell.request, thread, self._counts, parents)
         else:
             self._runs = TerminalRuns(self._shell, thread, self._counts)

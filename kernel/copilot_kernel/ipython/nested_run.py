@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .execution_count import ExecutionCounts
     from .front_end import ParentTracker
 
-END_SECONDS = 5.0
+RUN_END_SECONDS = 5.0
 """Within which code that is stopped must have ended, and the last output of code that has ended must have arrived."""
 AWAITS = "Code that awaits something cannot be run here, because the cell blocks the kernel."
 
@@ -60,7 +60,7 @@ class NotebookRuns:
             running = asyncio.create_task(call(self._thread, lambda: self._run(code, request, mark, cell_id)))
             try:
                 count, ok = await asyncio.shield(running)
-                outputs = await asyncio.wait_for(ended, END_SECONDS)
+                outputs = await asyncio.wait_for(ended, RUN_END_SECONDS)
             except asyncio.CancelledError:
                 with anyio.CancelScope(shield=True):  # the end of the turn would cancel this wait, too
                     await self._stop(running, mark)
@@ -75,7 +75,7 @@ class NotebookRuns:
         """End what runs, in bounded time: it would outlive its cell. Stop listening to outputs."""
         self._interrupts.stop(self._mark)
         with suppress(TimeoutError):
-            async with asyncio.timeout(END_SECONDS), self._one:
+            async with asyncio.timeout(RUN_END_SECONDS), self._one:
                 pass
         await self._outputs.close()
 
@@ -83,7 +83,7 @@ class NotebookRuns:
         """End the code, or see to it that it does not begin."""
         self._interrupts.stop(run)
         if self.active:
-            await asyncio.wait({running}, timeout=END_SECONDS)
+            await asyncio.wait({running}, timeout=RUN_END_SECONDS)
         running.cancel()
 
     # -- on the cell's thread -----------------------------------------------------------------------------------------

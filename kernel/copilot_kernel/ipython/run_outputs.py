@@ -20,7 +20,7 @@ MARK = "copilot_run"
 END = "copilot_end"
 """The member of the metadata of a run's last message."""
 WELCOME_SECONDS, WELCOME_TRIES = 0.5, 10
-MAX_CHARS = 8_000_000
+MAX_RUN_CHARS = 8_000_000
 """Limit of the outputs of a run; images are larger than texts."""
 TOO_MUCH = "\n(The run has shown more than is kept for the agent.)\n"
 
@@ -37,7 +37,7 @@ class Collector:
         self._ids: list[str | None] = []
         """Id by which each output may be updated."""
         self._clears = False
-        self._left = MAX_CHARS
+        self._left = MAX_RUN_CHARS
         self._is_full = False
 
     @property

@@ -29,7 +29,7 @@ from .turn import Turn
 
 if TYPE_CHECKING:
     from ..chat import SessionStore
-    from .cell import NotebookCell, ShellCell
+    from .cell import IPythonCell, ShellCell
     from .cell_thread import CellThread
     from .live_notebook import PythonNotebook
 
@@ -80,7 +80,7 @@ class MagicSession:
         self.interrupted = False
 
     def start(
-        self, cell: NotebookCell | ShellCell, thread: CellThread, text: str, values: Mapping[str, str]
+        self, cell: IPythonCell | ShellCell, thread: CellThread, text: str, values: Mapping[str, str]
     ) -> Future[Ended]:
         """Do what `text` asks for; the result is the finished task, however it ended. Called on the cell's thread."""
         self._notebook.wait_in(cell, thread, self._parents)
@@ -225,8 +225,8 @@ class Cancelled(KeyboardInterrupt):
 
 def shorten_traceback(error: CopilotError, cell: Cell) -> None:
     """Let IPython show one line of `error`; it says why where the card may not be seen: in a batch run, or captured."""
-    from .cell import NotebookCell
+    from .cell import IPythonCell
 
-    is_seen = isinstance(cell, NotebookCell) and cell.live
+    is_seen = isinstance(cell, IPythonCell) and cell.live
     line = SEE_ABOVE if is_seen else f"{type(error).__name__}: {visible_line(error.title)}"
     error._render_traceback_ = lambda: [line]  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from .run_interrupts import RunInterrupts
 if TYPE_CHECKING:
     from .execution_count import ExecutionCounts
 
-MAX_CHARS = 1_000_000
+MAX_STREAM_CHARS = 1_000_000
 """Limit of each stream."""
 
 
@@ -84,7 +84,7 @@ def _outputs(captured: Any, result: Any) -> list[Output]:
     """A traceback is part of what was printed."""
     streams = (("stdout", captured.stdout), ("stderr", captured.stderr))
     outputs: list[Output] = [
-        {"output_type": "stream", "name": name, "text": text[-MAX_CHARS:]} for name, text in streams if text
+        {"output_type": "stream", "name": name, "text": text[-MAX_STREAM_CHARS:]} for name, text in streams if text
     ]
     outputs += [
         {"output_type": "display_data", "data": each.data, "metadata": each.metadata or {}} for each in captured.outputs

@@ -59,9 +59,9 @@ class Turn:
         command, note), path, what (new, changed, deleted), by. Raises UsageError where undo is off.
         """
         if self._session_changes is None:
-            from ..chat.undo import OFF
+            from ..chat.undo import UNDO_OFF
 
-            raise UsageError(OFF)
+            raise UsageError(UNDO_OFF)
         return self._session_changes
 
     @cached_property

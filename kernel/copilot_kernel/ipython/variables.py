@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 LIMIT_SECONDS = 2.0
 """Time for all code of the user's that describing a value calls, such as `__repr__`."""
-MAX_CHARS = 8000
+MAX_DESCRIPTION_CHARS = 8000
 """Limit of a description."""
 MAX_DOC_CHARS = 500
-MAX_ROWS = 100
+MAX_SHOWN_ROWS = 100
 MAX_ITEMS = 50
 MAX_PATH_CHARS = 500
 MAX_ATTRIBUTES = 50
@@ -47,7 +47,7 @@ def variable_names(names: Mapping[str, Any], hidden: Mapping[str, Any]) -> list[
 
 
 def inspect_variable(names: Mapping[str, Any], name: str, path: str, rows: int) -> str:
-    """`name`, or what is at `path` in it, in at most `MAX_CHARS` characters. Raises NotebookError if there is none."""
+    """Describe `name`, or what is at `path` in it. Raises NotebookError if there is none."""
     if name not in names:
         raise NotebookError(f"Unknown variable {name!r}.")
     steps = list(_steps(path))
@@ -60,11 +60,11 @@ def inspect_variable(names: Mapping[str, Any], name: str, path: str, rows: int) 
         return f"{head}\n{HIDDEN} (the name tells of a secret)"
     hide = redactor()
     try:
-        body = _in_time(lambda: _description(value, hide, max(1, min(rows, MAX_ROWS))))
+        body = _in_time(lambda: _description(value, hide, max(1, min(rows, MAX_SHOWN_ROWS))))
     except NotebookError as error:
         body = str(error)
-    text = hide.text(f"{head}\n{body}"[: 2 * MAX_CHARS])
-    return text if len(text) <= MAX_CHARS else f"{text[:MAX_CHARS]}…"
+    text = hide.text(f"{head}\n{body}"[: 2 * MAX_DESCRIPTION_CHARS])
+    return text if len(text) <= MAX_DESCRIPTION_CHARS else f"{text[:MAX_DESCRIPTION_CHARS]}…"
 
 
 def _users(names: Mapping[str, Any], hidden: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -176,7 +176,7 @@ def _description(value: Any, hide: Redactor, rows: int) -> str:
         return "\n".join([*_class(value), *_doc(type.__getattribute__(value, "__dict__").get("__doc__"))])
     if type(value) in _FUNCTIONS:
         return "\n".join([f"{value.__name__}{_signature(value)}", *_doc(value.__doc__)])
-    text = ValueText(hide, repr, items=MAX_ITEMS, chars=MAX_CHARS)
+    text = ValueText(hide, repr, items=MAX_ITEMS, chars=MAX_DESCRIPTION_CHARS)
     return "\n".join([text.of(value), *_stored(value, hide)])
 
 

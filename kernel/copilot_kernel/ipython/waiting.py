@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
 
-from .cell import Call, Calls, NotebookCell, ShellCell
+from .cell import Call, Calls, IPythonCell, ShellCell
 from .cell_thread import AwaitingThread, BlockingThread
 from .front_end import attended, clicks_arrive
 from .session import Ended, MagicSession
@@ -24,7 +24,7 @@ async def awaited(session: MagicSession, shell: Any, text: str, values: Mapping[
     session.begin()
     kernel, loop = shell.kernel, asyncio.get_running_loop()
     session.watch_parents(kernel, shell.events)
-    cell = NotebookCell(kernel, session.widgets, loop)
+    cell = IPythonCell(kernel, session.widgets, loop)
     with attended(kernel, cell.request, session.widgets.clients), _Interrupts(session.interrupt).handled():
         working = asyncio.wrap_future(session.start(cell, AwaitingThread(loop), text, values))
         try:
@@ -42,7 +42,7 @@ def blocking(session: MagicSession, shell: Any, text: str, values: Mapping[str, 
     session.begin()
     calls: Calls = SimpleQueue()
     cell = _blocking_cell(session, shell, calls)
-    if why and isinstance(cell, NotebookCell) and cell.live and clicks_arrive(shell.kernel):
+    if why and isinstance(cell, IPythonCell) and cell.live and clicks_arrive(shell.kernel):
         cell.stream(why, "stderr")
     interrupts = _Interrupts(session.interrupt)
     with interrupts.handled():
@@ -53,11 +53,11 @@ def blocking(session: MagicSession, shell: Any, text: str, values: Mapping[str, 
     return working.result()
 
 
-def _blocking_cell(session: MagicSession, shell: Any, calls: Calls) -> NotebookCell | ShellCell:
+def _blocking_cell(session: MagicSession, shell: Any, calls: Calls) -> IPythonCell | ShellCell:
     """A cell for a notebook; for a terminal or captured output, one that prints through the shell."""
     kernel = getattr(shell, "kernel", None)
     if kernel is not None and hasattr(shell.display_pub, "pub_socket"):
-        return NotebookCell(kernel, session.widgets, None)
+        return IPythonCell(kernel, session.widgets, None)
     live = kernel._allow_stdin if kernel is not None else sys.stdin is not None and sys.stdin.isatty()
     return ShellCell(shell, calls, live=bool(live))
 

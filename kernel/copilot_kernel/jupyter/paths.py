@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
-MAX_ENTRIES = 5_000
+MAX_FOLDER_ENTRIES = 5_000
 """Entries of folders that are looked at for one completion."""
 SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 
@@ -33,7 +33,7 @@ def everywhere(folder: str, typed: str) -> list[str]:
 
 def _below(folder: str) -> Iterator[str]:
     """Files, those of one folder before those of the folders in it; links to folders are not followed."""
-    waiting, left = deque([""]), MAX_ENTRIES
+    waiting, left = deque([""]), MAX_FOLDER_ENTRIES
     while waiting and left > 0:
         inside = waiting.popleft()
         for entry in _entries(os.path.join(folder, inside))[:left]:
@@ -51,7 +51,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
     """Return at most so many entries, and none of a folder that cannot be read."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(islice(entries, MAX_ENTRIES), key=lambda entry: entry.name)
+            return sorted(islice(entries, MAX_FOLDER_ENTRIES), key=lambda entry: entry.name)
     except OSError:
         return []
 

@@ -17,11 +17,11 @@ from stat import S_IMODE
 from typing import Any
 from urllib.parse import urlsplit
 
-MAX_BYTES = 8_000_000
+MAX_MESSAGE_BYTES = 8_000_000
 """Limit of a message, the same as the server's."""
 MAX_THREADS = 16
 
-FAILED = -32000
+TOOL_FAILED = -32000
 
 
 class Bridge:
@@ -43,7 +43,7 @@ class Bridge:
         """Post one message; notifications go at once, so that none is overtaken by what came after it."""
         message = _parsed(line)
         id = message.get("id") if isinstance(message, dict) else None
-        if len(line) > MAX_BYTES:
+        if len(line) > MAX_MESSAGE_BYTES:
             self._fail(id, "the message is too long")
         elif id is None:
             self._post(line, None)
@@ -77,7 +77,7 @@ class Bridge:
 
     def _fail(self, id: Any, why: str) -> None:
         if id is not None:
-            self._put(json.dumps({"jsonrpc": "2.0", "id": id, "error": {"code": FAILED, "message": why}}).encode())
+            self._put(json.dumps({"jsonrpc": "2.0", "id": id, "error": {"code": TOOL_FAILED, "message": why}}).encode())
 
     def _put(self, message: bytes) -> None:
         if message.strip():

@@ -37,7 +37,7 @@ from .mcp_session import McpSession, SessionTools
 PATH = "/mcp"
 TOKEN_BYTES = 32
 
-PATIENCE_SECONDS = 5.0
+STREAM_AFTER_SECONDS = 5.0
 """Time after which a slow call is answered by a stream of events: clients give up on headers that do not come."""
 HEARTBEAT_SECONDS = 15.0
 """Between signs of life in such a stream: a question may wait for the user for hours."""
@@ -164,7 +164,7 @@ class NotebookServer:
         answering = asyncio.create_task(session.answer(message))
         self._answers.add(answering)
         answering.add_done_callback(self._answers.discard)
-        await asyncio.wait({answering}, timeout=PATIENCE_SECONDS)
+        await asyncio.wait({answering}, timeout=STREAM_AFTER_SECONDS)
         if not answering.done() and "text/event-stream" in head.headers.get("accept", ""):
             await _stream(answering, _progress_token(message), writer)
             return False

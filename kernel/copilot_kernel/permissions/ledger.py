@@ -17,7 +17,7 @@ from .policy import Decision, decider
 from .question import AnsweredBy, PermissionAnswer
 from .request import PolicyContext, PolicyRequest
 
-MAX_ENTRIES = 1_000  # the newest decisions are kept
+MAX_LEDGER_ENTRIES = 1_000  # the newest decisions are kept
 MAX_SUBJECT = 300  # characters of what a decision was about
 
 LedgerOutcome = Literal["allowed", "denied", "answered", "cancelled", "not asked", "done although denied", "covered"]
@@ -53,7 +53,7 @@ class Ledger:
 
     def _with(self, call: ToolCall, outcome: LedgerOutcome, by: AnsweredBy, rule: str, reason: str) -> Ledger:
         entry = LedgerEntry(self.count + 1, call.turn, subject_of(call), outcome, by, rule, reason)
-        return replace(self, kept=(*self.kept, entry)[-MAX_ENTRIES:], count=self.count + 1)
+        return replace(self, kept=(*self.kept, entry)[-MAX_LEDGER_ENTRIES:], count=self.count + 1)
 
 
 def subject_of(call: ToolCall) -> str:

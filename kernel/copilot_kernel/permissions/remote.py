@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # In lower case.
 _SUFFIXES = (".md", ".markdown")
-UNKNOWN = "a host that is not known"
+UNKNOWN_HOST_WORDS = "a host that is not known"
 # Of one text; to read it takes about a second.
 MAX_MARKDOWN_CHARS = 100_000
 # As browsers read it: also `https:host`, `//host` and `\\host`.
@@ -66,7 +66,7 @@ def _sources(text: str) -> frozenset[tuple[str, str]]:
         html = _parser().render(text, env)
         return frozenset(_of_page(html, [each["href"] for each in env.get("references", {}).values()]))
     except (ValueError, RecursionError):
-        return frozenset({(UNKNOWN, text)})
+        return frozenset({(UNKNOWN_HOST_WORDS, text)})
 
 
 def _of_page(html: str, definitions: list[str]) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ from .tool_call import ChangedLines, output_of, shown_path
 
 What = Literal["new", "changed", "deleted", "moved"]
 
-MAX_COMPARED_CHARS = 1_000_000
+MAX_EDIT_CHARS = 1_000_000
 """Limit of a turn's edits that are compared line by line; beyond it, the lines of an edit are only counted."""
 MAX_SEARCHED_CHARS = 100_000_000
 """Limit of the search for an earlier edit that a later one continues; beyond it, the later one counts for itself."""
@@ -71,7 +71,7 @@ class FileChange:
         return line_counts((self,)) if self.what == "changed" else self.what
 
 
-class Command(NamedTuple):
+class RanCommand(NamedTuple):
     """A command that ran, as the agent calls it, and whether it failed."""
 
     title: str
@@ -88,7 +88,7 @@ class TurnChanges:
     """
 
     files: tuple[FileChange, ...] = ()
-    commands: tuple[Command, ...] = ()
+    commands: tuple[RanCommand, ...] = ()
     refused: int = 0
     cwd: str = ""
     also: tuple[FileChange, ...] = ()
@@ -122,7 +122,7 @@ def changes_of(
             files.setdefault(posixpath.join(cwd, path), _File(budget)).add(edit)
     changed = (file.change(shown_path(path, cwd), partial(text_of, path)) for path, file in files.items())
     ran = (call for call in others if _is_command(call) and (_is_done(call) or call.status == "failed"))
-    commands = (Command(call.best_title, bool(exit_code_of(call)) or call.status == "failed") for call in ran)
+    commands = (RanCommand(call.best_title, bool(exit_code_of(call)) or call.status == "failed") for call in ran)
     refused = sum(call.status == "rejected" and not _is_done(call) for call in calls)
     return TurnChanges(tuple(each for each in changed if each), tuple(commands), refused, cwd)
 
@@ -191,7 +191,7 @@ class _Budget:
     """Characters that may still be looked at, in all files of a turn."""
 
     searched: int = MAX_SEARCHED_CHARS
-    compared: int = MAX_COMPARED_CHARS
+    compared: int = MAX_EDIT_CHARS
 
     def joined(self, first: _Edit, then: _Edit) -> _Edit | None:
         """Both as one edit, if their texts show that they are about the same place."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LONG_GAP = re.compile(r"\n(?:[ \t\r]*\n){3}")
 _OPTION = re.compile(r"((?<!\S)-[^\s]*[\w-])")
 _WHOLE = "display:inline-block"
-MAX_CHARS = 50_000
+MAX_HIGHLIGHTED_CHARS = 50_000
 """Longer code stays plain, since lexers have no bound."""
 _PURPLE, _ORANGE, _TEAL, _ROSE = map(text_colour, ("#ac51cb", "#b16623", "#1b8689", "#c24e92"))
 _COLOURS = {
@@ -110,7 +110,7 @@ def exposed_code(source: str, language: str) -> str:
 
 def _tokens(source: str, language: str) -> list[tuple[str, str]]:
     """Colour and text of each token; empty if the language is unknown, the text too long, or the lexer fails."""
-    lexer = _lexer(language) if len(source) <= MAX_CHARS else None
+    lexer = _lexer(language) if len(source) <= MAX_HIGHLIGHTED_CHARS else None
     if lexer is None:
         return []
     try:
@@ -126,7 +126,7 @@ def _exposed_lines(text: str) -> str:
 
 def _exposed_words(text: str) -> str:
     """Options are kept together, so that no line breaks after their dashes."""
-    if len(text) > MAX_CHARS:
+    if len(text) > MAX_HIGHLIGHTED_CHARS:
         return exposed(text)
     parts = enumerate(_OPTION.split(text))
     return "".join(f'<span style="{_WHOLE}">{exposed(part)}</span>' if at % 2 else exposed(part) for at, part in parts)

@@ -15,7 +15,7 @@ SHORT = 12
 """Lines shown without a click."""
 LONG = 60
 """Lines shown in a terminal, where nothing can be folded."""
-MAX_CHARS = 100_000
+MAX_OUTPUT_CHARS = 100_000
 _MAX_SUMMARY_CHARS = 80
 _SCROLLS = "max-height:24em"
 
@@ -34,7 +34,7 @@ _SWITCHES = {
 }
 
 
-def shortened(text: str, max_chars: int = MAX_CHARS) -> str:
+def shortened(text: str, max_chars: int = MAX_OUTPUT_CHARS) -> str:
     """`text`, or its two ends with the number of characters left out between them."""
     if len(text) <= max_chars:
         return text

@@ -37,7 +37,7 @@ def as_json(value: Any) -> str:
 
 
 def is_plan_update(call: ToolCall) -> bool:
-    """Return True for the tool `sql`, in which GitHub Copilot keeps its plan. It titles tools of MCP servers by name."""
+    """Return True for the tool `sql`, in which GitHub Copilot keeps its plan. It titles MCP tools by their name."""
     given = call.raw_input if isinstance(call.raw_input, Mapping) else {}
     is_theirs = set(given) == {"query", "description"} and call.kind == "other" and call.title == given["description"]
     return is_theirs and bool(_PLAN_TABLE.search(str(given["query"])))

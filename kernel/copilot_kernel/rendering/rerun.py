@@ -9,14 +9,14 @@ from .entry import render_notice, render_text
 from .markup import Bundle, bundle, escape, pre
 from .plain import one_line, visible_line
 
-MAX_NAMED = 3
+MAX_NAMED_CHANGES = 3
 HOW_TO_SEND = "To send the prompt again, change it or set COPILOT_KERNEL_RERUN=run."
 
 
 def changed_words(files: Sequence[str]) -> str:
     """Name the files, as a sentence without its end."""
-    names = ", ".join(visible_line(one_line(path)) for path in files[:MAX_NAMED])
-    more = f" and {len(files) - MAX_NAMED} more" if len(files) > MAX_NAMED else ""
+    names = ", ".join(visible_line(one_line(path)) for path in files[:MAX_NAMED_CHANGES])
+    more = f" and {len(files) - MAX_NAMED_CHANGES} more" if len(files) > MAX_NAMED_CHANGES else ""
     return f"This prompt changed {names}{more} last time"
 
 

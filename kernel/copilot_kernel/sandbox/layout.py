@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from .. import programs
 from ..config import Settings, state_folder
 from .agents import AgentState, agent_states
-from .mounts import NOTHING, Access, Mount, arguments, parents, placed
+from .mounts import EMPTY_FILE, Access, Mount, arguments, parents, placed
 from .probe import SandboxUnavailable
 
 _PATHS = re.compile(r"/[^,;:]+")
@@ -64,7 +64,7 @@ class Layout:
         sockets = _named_sockets(self.environ) - set(self.writable)
         for path in (*self._homes, *map(Path, filter(None, folders)), *map(Path, hidden), *sorted(sockets)):
             if path.exists():
-                source = "" if path.is_dir() else NOTHING
+                source = "" if path.is_dir() else EMPTY_FILE
                 self.mounts.append(Mount(str(self._located(path)), Access.HIDDEN, source))
         self.add(Path("/etc/resolv.conf"), Access.READ)  # may lead to /run
         self.add(self.home / ".gitconfig", Access.READ)

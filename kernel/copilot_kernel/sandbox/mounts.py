@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-NOTHING = "/dev/null"
+EMPTY_FILE = "/dev/null"
 
 
 class Access(IntEnum):

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..permissions.paths import MAX_PATH, may_be_protected, protection
 from ..programs import real
 
-MAX_ENTRIES = 100_000
+MAX_SEARCHED_ENTRIES = 100_000
 """Files and folders that a search looks at; it also runs at the end of each turn."""
 MAX_PROTECTED = 500
 """Each is a mount, which costs time at every start. Git's folders come first, then what is nearest to the top."""
@@ -31,7 +31,7 @@ class Search:
 
     def __init__(self, project: Path) -> None:
         self.missed: dict[str, None] = {}
-        self._left = MAX_ENTRIES
+        self._left = MAX_SEARCHED_ENTRIES
         git: list[str] = []
         others: list[str] = []
         folders: list[tuple[str, tuple[str, ...]]] = [(str(project), ())]

@@ -25,7 +25,7 @@ from .probe import ALONE, BUBBLEWRAP, SandboxTools, SandboxUnavailable, find_too
 from .protected import Search, common_git_folder
 
 SUMMARY = "can write only in this project; Git is read-only"
-MAX_NAMED = 8
+MAX_NAMED_HOSTS = 8
 # Variables that lead to services outside: sockets, Jupyter's tokens, the settings of this kernel.
 _WITHHELD = re.compile(
     r"(?:SSH_AUTH_SOCK|SSH_AGENT_PID|GPG_AGENT_INFO|DBUS_.*|DOCKER_.*|CONTAINER_HOST|XDG_RUNTIME_DIR|WAYLAND_DISPLAY"
@@ -113,8 +113,8 @@ def _made(
 
 def listed(names: Sequence[str]) -> str:
     """The first of them, and how many more there are."""
-    more = len(names) - MAX_NAMED
-    return ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MAX_NAMED_HOSTS
+    return ", ".join(names[:MAX_NAMED_HOSTS]) + (f" and {more} more" if more > 0 else "")
 
 
 def summary(settings: Settings) -> str:

@@ -303,8 +303,10 @@ def routes(context: ServerContext, at_root: bool) -> list[tuple[str, type[Handle
 
 
 def _stop_on_interrupt(serverapp: Any) -> None:
-    """Stop extensions and kernels on SIGINT. Without a terminal, Jupyter leaves SIGINT to Python: the loop ends, and the
-    process waits for the threads of agents that nobody ends. JupyterHub stops servers that way.
+    """Stop extensions and kernels on SIGINT.
+
+    Without a terminal, Jupyter leaves SIGINT to Python: the loop ends, and the process waits for the threads of agents
+    that nobody ends. JupyterHub stops servers that way.
     """
     if threading.current_thread() is not threading.main_thread():
         return

@@ -8,7 +8,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from .catalogue import ModelObject
 from .errors import ApiError
 from .handler import Handler
-from .openai.schema import Health, Status
+from .openai.schema import Health, ServerStatus
 
 
 class HealthHandler(Handler):
@@ -31,7 +31,7 @@ class StatusHandler(Handler):
         """State, models, and how many conversations, agents and turns there are."""
         pool = self.context.pool
         self.answer_json(
-            Status(
+            ServerStatus(
                 state="running",
                 alone=self.context.is_standalone,
                 port=self.settings["serverapp"].port,

@@ -14,7 +14,7 @@ from ..acp.lenient import as_list, as_str, load
 from ..acp.messages import Json
 from ..errors import CopilotError
 
-MAX_LINE_BYTES = 32 * 2**20
+MAX_LOG_LINE_BYTES = 32 * 2**20
 """A longer line counts as damaged."""
 
 _REWIND = "session.snapshot_rewind"
@@ -47,11 +47,11 @@ def lines(path: Path) -> Generator[bytes | None, None, None]:
     """Each line with its end; None for one that is too long. Raises CopilotError."""
     try:
         with path.open("rb") as file:
-            while line := file.readline(MAX_LINE_BYTES):
-                is_whole = len(line) < MAX_LINE_BYTES or line.endswith(b"\n")
+            while line := file.readline(MAX_LOG_LINE_BYTES):
+                is_whole = len(line) < MAX_LOG_LINE_BYTES or line.endswith(b"\n")
                 yield line if is_whole else None
                 while line and not line.endswith(b"\n"):
-                    line = file.readline(MAX_LINE_BYTES)
+                    line = file.readline(MAX_LOG_LINE_BYTES)
     except OSError as error:
         raise CopilotError(f"The log {path} cannot be read: {error.strerror or error}") from error
 

@@ -36,7 +36,7 @@ from ..conversation.model import Conversation, Entries, ToolCall
 from .log import LogEvent, ReadStats, events, rewound
 
 OMITTED = "{:,} more entries of this turn were omitted"
-MAX_TEXT_CHARS = 100_000
+MAX_EVENT_CHARS = 100_000
 """Limit of one text."""
 BUDGET_BYTES = 16 * 2**20
 """Limit of a turn's events, beyond which nothing new is kept; also of all assets together."""
@@ -120,7 +120,7 @@ class _TurnReader:
 
     def read(self, event: LogEvent) -> None:
         """Apply one more event."""
-        self._bytes_read += min(event.size, 4 * MAX_TEXT_CHARS)
+        self._bytes_read += min(event.size, 4 * MAX_EVENT_CHARS)
         event = replace(event, data=trimmed(event.data))
         if event.type in _CHANGES:
             _CHANGES[event.type](self, event)
@@ -312,9 +312,9 @@ def _attachments(raw: Any, assets: Mapping[str, Json]) -> Iterator[Block]:
 
 def shortened(text: str) -> str:
     """`text`, or both of its ends and the number of characters between them."""
-    if len(text) <= MAX_TEXT_CHARS:
+    if len(text) <= MAX_EVENT_CHARS:
         return text
-    half = MAX_TEXT_CHARS // 2
+    half = MAX_EVENT_CHARS // 2
     return f"{text[:half]}\n… {len(text) - 2 * half:,} characters not shown …\n{text[-half:]}"
 
 

@@ -24,7 +24,7 @@ from ..rendering.changes import changes_of
 from .cells import CHANGED_SINCE
 from .listing import named
 from .record import ChangedFile, TurnFiles, TurnRecorder
-from .repository import NO_GIT, SNAPSHOT_SECONDS, TOO_SLOW, Repository, Snapshot
+from .repository import NO_GIT, SNAPSHOT_SECONDS, SNAPSHOT_TOO_SLOW, Repository, Snapshot
 from .tree import ABSENT, Tree, digest_of
 
 # Earlier ones cannot be undone.
@@ -34,12 +34,12 @@ MAX_FAILURES = 6
 NOTEBOOK_OPEN = "it is open beside the notebook"
 NOTHING_OPEN = OpenDocuments()
 NOTEBOOK_UNKNOWN = "it may be this notebook, whose path is not known"
-LOST = "Some changes were not recorded: the disk was too slow, or there were too many files."
+NOT_ALL_RECORDED = "Some changes were not recorded: the disk was too slow, or there were too many files."
 CELLS_ONLY = f"Changes to files can't be undone here: {NO_GIT}."
 NAMED_ONLY = "Changes made by commands can't be undone here: {}."
 UNREAD = "Not everything could be read; not covered: {}."
 NEEDED = "it may hold what could not be restored"
-GONE = "its saved content is gone"
+CONTENT_GONE = "its saved content is gone"
 _EMPTY = digest_of(b"")
 
 
@@ -87,7 +87,7 @@ class _Snapshots:
         if self._thread.is_alive():
             self._thread.join(max(0.0, self._deadline - time.monotonic()))
         self._is_over.set()
-        taken = self._taken[0] if self._taken else Snapshot(TOO_SLOW)
+        taken = self._taken[0] if self._taken else Snapshot(SNAPSHOT_TOO_SLOW)
         self._failures = self._failures + 1 if taken.problem else 0
         return taken
 
@@ -161,8 +161,8 @@ class UndoHistory:
         commands = tuple(
             command.title for command in changes_of(tuple(recorder.calls.values()), self.tree.root).commands
         )
-        lost = tuple(recorder.finish(Snapshot(LOST), start))
-        turns = [TurnFiles(number, lost, commands=commands, notes=(LOST,))]
+        lost = tuple(recorder.finish(Snapshot(NOT_ALL_RECORDED), start))
+        turns = [TurnFiles(number, lost, commands=commands, notes=(NOT_ALL_RECORDED,))]
         if not self._is_hanging:
             self._snapshots.begin(start)
             with anyio.move_on_after(2 * SNAPSHOT_SECONDS):
@@ -243,7 +243,7 @@ class UndoHistory:
         """Why not; empty if it was done."""
         data = b"" if file.before == ABSENT else self._repository.content(file.before.content)
         if data is None:
-            return GONE
+            return CONTENT_GONE
         try:
             return "" if self.tree.replace(file.path, file.after, file.before, data) else CHANGED_SINCE
         except OSError as error:

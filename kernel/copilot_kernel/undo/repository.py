@@ -38,11 +38,11 @@ PART_FILES = 500
 MAX_SMALL = 1_000_000
 POLL_SECONDS = 0.05
 NO_GIT = "there is no `git` on PATH that is outside the project"
-TOO_SLOW = "the snapshot was not done in time"
+SNAPSHOT_TOO_SLOW = "the snapshot was not done in time"
 TOO_LARGE = f"outside a Git work tree, at most {MAX_FILES:,} files of 500 MB in all are covered"
 HOME = "outside a Git work tree, a folder that is or contains your home folder is not covered"
 FULL = "too much is saved for undo"
-FAILED, CLOSED = "Git failed", "the conversation has ended"
+GIT_FAILED, CLOSED = "Git failed", "the conversation has ended"
 
 _OPTIONS = (
     "-c", "core.attributesFile=/dev/null",
@@ -125,7 +125,7 @@ class Repository:
             self._files, self._last = {}, ""
             with suppress(OSError):
                 (self._made() / "index").unlink()
-            return Snapshot(FAILED)
+            return Snapshot(GIT_FAILED)
 
     def content(self, digest: str) -> bytes | None:
         """Return a blob; None if it is not there, or does not have the content that its name says."""
@@ -275,7 +275,7 @@ class Repository:
                     data = b""  # it is sent once
                     if is_over() if is_over else time.monotonic() > deadline:
                         process.kill()
-                        raise TimeoutError(errno.ETIMEDOUT, TOO_SLOW) from error
+                        raise TimeoutError(errno.ETIMEDOUT, SNAPSHOT_TOO_SLOW) from error
         if process.returncode:
             raise subprocess.CalledProcessError(process.returncode, command, *found)
         return found

@@ -28,7 +28,7 @@ from .feed import CallIds, EntryFeed, SaveFile, Update, arguments, tool
 from .history import Line, last_messages
 from .html import EntryHtml, HtmlBatcher
 from .outbox import newest
-from .wire import ApproveTool, Message, event, notice
+from .wire import ApproveTool, SocketMessage, event, notice
 
 MAX_REPLAYED_ENTRIES = 500
 SUMMARY_PIECE = 10**9
@@ -55,12 +55,12 @@ class PendingApprovals:
     `root` is the project's folder.
     """
 
-    def __init__(self, call_ids: CallIds, publish: Callable[[Message], None], root: str, limit: float) -> None:
+    def __init__(self, call_ids: CallIds, publish: Callable[[SocketMessage], None], root: str, limit: float) -> None:
         self._call_ids, self._publish, self._root, self._limit = call_ids, publish, root, limit
-        self._open: dict[str, tuple[Message, PermissionQuestion]] = {}
+        self._open: dict[str, tuple[SocketMessage, PermissionQuestion]] = {}
 
     @property
-    def requests(self) -> tuple[Message, ...]:
+    def requests(self) -> tuple[SocketMessage, ...]:
         """The open questions, oldest first."""
         return tuple(request for request, _ in self._open.values())
 
@@ -107,7 +107,7 @@ class PendingApprovals:
         elif complaint := found.reply(Reply(options.index(option), reason, rule)):
             self._publish(event("rule_refused", call_id=action.call_id, content=complaint))
 
-    def _request(self, question: PermissionQuestion, call_id: str) -> Message:
+    def _request(self, question: PermissionQuestion, call_id: str) -> SocketMessage:
         """`about` names in a line what an answer allows.
 
         `suggestion` is the narrowest rule that would cover it; empty if none is worth saving.

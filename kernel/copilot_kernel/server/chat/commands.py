@@ -73,7 +73,7 @@ def is_immediate(text: str) -> bool:
     return typed is not None and typed.name in IMMEDIATE and not typed.rest
 
 
-async def run(context: CommandContext, command: Command) -> wire.Message:
+async def run(context: CommandContext, command: Command) -> wire.SocketMessage:
     """Run `command`. Raises CopilotError."""
     if command.name in UNAVAILABLE and (command.rest or command.name != "agent"):
         raise UsageError(f"/{command.name} is not available in a chat.", UNAVAILABLE[command.name])
@@ -87,7 +87,7 @@ async def run(context: CommandContext, command: Command) -> wire.Message:
     return output.result()
 
 
-def failure(error: CopilotError) -> wire.Message:
+def failure(error: CopilotError) -> wire.SocketMessage:
     """Return what happened and what to do next, as text and as HTML."""
     message = str(error) if isinstance(error, AgentError) else WORDING.adapt(str(error))
     html = render_failure(error, WORDING)["text/html"]
@@ -112,11 +112,11 @@ class OutputRecorder(CommandOutput):
         """Refuse: whoever has the key of the chat may not widen what the server's settings allow."""
         raise UsageError(WIDENED, WIDENED_HINT)
 
-    def result(self) -> wire.Message:
+    def result(self) -> wire.SocketMessage:
         """All that was shown."""
         text = "\n\n".join(str(each.get("text/plain", "")) for each in self.bundles)
         html = "".join(str(each.get("text/html", "")) for each in self.bundles)
-        return wire.Message("message", {"content": text}, {"html": html})
+        return wire.SocketMessage("message", {"content": text}, {"html": html})
 
 
 def _typed(text: str) -> Command | None:

@@ -32,7 +32,7 @@ MAX_RESULT_CHARS = 100_000
 MAX_ARGUMENTS_CHARS = 500_000
 
 
-class Change(Struct, frozen=True, dict=True):
+class EntryChange(Struct, frozen=True, dict=True):
     """`entry` was `before`; None if it is new. `text` is what is new of a message, `call_id` the id of a tool call.
 
     Its messages are composed when the first socket needs them.
@@ -50,17 +50,17 @@ class Change(Struct, frozen=True, dict=True):
         return status in FINAL and status != getattr(self.before, "status", "")
 
     @cached_property
-    def news(self) -> tuple[wire.Message, ...]:
+    def news(self) -> tuple[wire.SocketMessage, ...]:
         """Messages that HTML shows otherwise."""
         return tuple(_news(self))
 
     @cached_property
-    def result(self) -> tuple[wire.Message, ...]:
+    def result(self) -> tuple[wire.SocketMessage, ...]:
         """End of a tool call, and then what a command printed, which HTML shows otherwise."""
         return tuple(_result(self.entry, self.call_id)) if isinstance(self.entry, ToolCall) and self.has_ended else ()
 
 
-Update = Change | EntryHtml | wire.Message
+Update = EntryChange | EntryHtml | wire.SocketMessage
 """Update for subscribers."""
 
 
@@ -93,7 +93,7 @@ class EntryFeed:
     """Knows what was told of each entry. `files` are the messages with the files of each."""
 
     def __init__(self, call_ids: CallIds, save_file: SaveFile) -> None:
-        self.files: dict[int, tuple[wire.Message, ...]] = {}
+        self.files: dict[int, tuple[wire.SocketMessage, ...]] = {}
         self._call_ids, self._save_file = call_ids, save_file
         self._told: dict[int, Entry] = {}
         # The turn in which the agent has sent text.
@@ -103,7 +103,7 @@ class EntryFeed:
         """Return what is new of `entry`."""
         before = self._told.get(entry.id)
         self._told[entry.id] = entry
-        change = Change(entry, before, self._new_text(entry, before), self._call_id(entry))
+        change = EntryChange(entry, before, self._new_text(entry, before), self._call_id(entry))
         yield change
         if files := tuple(self._saved(entry.id, _blocks(change))):
             self.files[entry.id] = files
@@ -112,7 +112,7 @@ class EntryFeed:
     def again(self, entry: Entry) -> Iterator[Update]:
         """Return what was sent of `entry` so far, but not its text, for a subscriber that joins during a turn."""
         if isinstance(entry, ToolCall | Plan):
-            yield Change(entry, call_id=self._call_id(entry))
+            yield EntryChange(entry, call_id=self._call_id(entry))
         yield from self.files.get(entry.id, ())
 
     def _call_id(self, entry: Entry) -> str:
@@ -129,18 +129,18 @@ class EntryFeed:
         self._answered = entry.turn
         return gap + text
 
-    def _saved(self, entry: int, blocks: Sequence[Any]) -> Iterator[wire.Message]:
+    def _saved(self, entry: int, blocks: Sequence[Any]) -> Iterator[wire.SocketMessage]:
         files = [file for each in blocks if is_file(each) and (file := self._save_file(each)) is not None]
         cards = [content for each in blocks if (content := card(each)) is not None]
         if files:
             told = [{"url": each.url, "mime": each.mime, "name": each.name} for each in files]
-            yield wire.Message("media", {"files": told, "entry": entry})
+            yield wire.SocketMessage("media", {"files": told, "entry": entry})
         if cards:
             told = [{"contentType": CARD_TYPE, "content": each} for each in cards]
-            yield wire.Message("cards", {"cards": told, "entry": entry})
+            yield wire.SocketMessage("cards", {"cards": told, "entry": entry})
 
 
-def _blocks(change: Change) -> Sequence[Any]:
+def _blocks(change: EntryChange) -> Sequence[Any]:
     """Return what the agent sent besides text."""
     match change.entry:
         case ToolCall() as call if change.has_ended:
@@ -165,22 +165,22 @@ def arguments(call: ToolCall) -> str:
 # -- views of a change ------------------------------------------------------------------------------------------------
 
 
-def messages(update: Update, with_html: bool) -> Iterator[wire.Message]:
+def messages(update: Update, with_html: bool) -> Iterator[wire.SocketMessage]:
     """Return the messages that a socket sends of `update`: entries as deltas and events, or as HTML."""
     match update:
-        case wire.Message():
+        case wire.SocketMessage():
             yield update
         case EntryHtml():
             if with_html:
                 yield event("entry", **structs.asdict(update))
-        case Change() if with_html:
+        case EntryChange() if with_html:
             yield from update.result[:1]
-        case Change():
+        case EntryChange():
             yield from update.news
             yield from update.result
 
 
-def _news(change: Change) -> Iterator[wire.Message]:
+def _news(change: EntryChange) -> Iterator[wire.SocketMessage]:
     match change.entry:
         case ToolCall() as call:
             yield from _call(change, call)
@@ -199,17 +199,17 @@ def _news(change: Change) -> Iterator[wire.Message]:
             assert_never(other)
 
 
-def _said(message: Message, text: str) -> Iterator[wire.Message]:
+def _said(message: Message, text: str) -> Iterator[wire.SocketMessage]:
     match message.speaker:
         case "user":
             yield event("prompt", content=prompt_text(message), entry=message.id)
         case "thought":
             yield event("thought", content=text, entry=message.id)
         case "agent" if text:
-            yield wire.Message("delta", {"content": text})
+            yield wire.SocketMessage("delta", {"content": text})
 
 
-def _call(change: Change, call: ToolCall) -> Iterator[wire.Message]:
+def _call(change: EntryChange, call: ToolCall) -> Iterator[wire.SocketMessage]:
     told = {"call_id": change.call_id, "title": visible_line(call.best_title), "arguments": arguments(call)}
     before = change.before
     if not isinstance(before, ToolCall):
@@ -220,7 +220,7 @@ def _call(change: Change, call: ToolCall) -> Iterator[wire.Message]:
         yield event("tool_update", **told, status=call.status)
 
 
-def _result(call: ToolCall, id: str) -> Iterator[wire.Message]:
+def _result(call: ToolCall, id: str) -> Iterator[wire.SocketMessage]:
     output = output_of(call)
     decision = {"decision": call.decision} if call.decision else {}
     result = shortened(raw.without_exit_line(output), MAX_RESULT_CHARS)
@@ -229,7 +229,7 @@ def _result(call: ToolCall, id: str) -> Iterator[wire.Message]:
         yield _command_result(call, id, output)
 
 
-def _command_result(call: ToolCall, id: str, output: str) -> wire.Message:
+def _command_result(call: ToolCall, id: str, output: str) -> wire.SocketMessage:
     """Return the result of a command. Some agents report two streams in `rawOutput`; otherwise all output is stdout."""
     streams = call.raw_output if isinstance(call.raw_output, dict) else {}
     stdout, stderr = streams.get("stdout"), streams.get("stderr")
@@ -238,4 +238,4 @@ def _command_result(call: ToolCall, id: str, output: str) -> wire.Message:
         "stderr": stderr if isinstance(stderr, str) else "",
     }
     told = {name: shortened(text, MAX_RESULT_CHARS) for name, text in found.items()}
-    return wire.Message("sandbox_result", {**told, "exit_code": raw.exit_code(call, output), "call_id": id})
+    return wire.SocketMessage("sandbox_result", {**told, "exit_code": raw.exit_code(call, output), "call_id": id})

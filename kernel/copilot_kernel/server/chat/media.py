@@ -24,7 +24,7 @@ from ...rendering.attachment import IMAGES, SOUNDS, file_name
 from ...rendering.plain import whole
 
 CARD_TYPE = "application/vnd.microsoft.card.adaptive"
-MAX_FILE_BYTES = 20 * 2**20
+MAX_MEDIA_BYTES = 20 * 2**20
 MAX_TOTAL_BYTES = 256 * 2**20
 """Limit of all files; the oldest are removed."""
 
@@ -66,7 +66,7 @@ class MediaStore:
     def save(self, block: Block) -> StoredFile | None:
         """Save the content of `block`. None if it is empty, too large, or not base64."""
         content = _content(block)
-        if content is None or len(content) > MAX_FILE_BYTES:
+        if content is None or len(content) > MAX_MEDIA_BYTES:
             return None
         mime = _mime_type(block)
         key = secrets.token_urlsafe(16) + (mimetypes.guess_extension(mime) or "")
@@ -112,7 +112,7 @@ def _content(block: Block) -> bytes | None:
     if data is None:
         text = block.text if isinstance(block, EmbeddedResource) else None
         return whole(text).encode() if text else None
-    compact = "".join(data.split()) if len(data) <= 2 * MAX_FILE_BYTES else ""
+    compact = "".join(data.split()) if len(data) <= 2 * MAX_MEDIA_BYTES else ""
     try:
         return base64.b64decode(compact, validate=True) or None
     except (binascii.Error, ValueError):

@@ -7,11 +7,11 @@ from collections.abc import Hashable, Iterable
 from itertools import count
 
 from .feed import Update, messages
-from .wire import Message, compose
+from .wire import SocketMessage, compose
 
-MAX_CHARS = 8 * 2**20
+MAX_WAITING_CHARS = 8 * 2**20
 """Limit of all messages that wait."""
-REPLACED = frozenset({"status", "usage", "plan", "mode", "queued", "running"})
+NEWEST_ONLY = frozenset({"status", "usage", "plan", "mode", "queued", "running"})
 """Events of which only the newest matters."""
 
 
@@ -22,7 +22,7 @@ class Outbox:
     characters wait is too slow: it should be closed, and can resume later.
     """
 
-    def __init__(self, with_html: bool, max_chars: int = MAX_CHARS) -> None:
+    def __init__(self, with_html: bool, max_chars: int = MAX_WAITING_CHARS) -> None:
         self._with_html, self._max_chars = with_html, max_chars
         self._waiting: dict[Hashable, str] = {}
         self._numbers = count()
@@ -39,7 +39,7 @@ class Outbox:
         for message in messages(update, self._with_html):
             self._add(message)
 
-    def _add(self, message: Message) -> None:
+    def _add(self, message: SocketMessage) -> None:
         if self.overflowed:
             return
         key, text = _replacement_key(message) or next(self._numbers), compose(message, self._with_html)
@@ -62,7 +62,7 @@ class Outbox:
         return text
 
 
-def newest(updates: Iterable[Update], max_chars: int = MAX_CHARS // 2) -> list[Update]:
+def newest(updates: Iterable[Update], max_chars: int = MAX_WAITING_CHARS // 2) -> list[Update]:
     """The last of `updates` that fit, so that joining does not overflow the outbox."""
     kept: list[Update] = []
     for update in reversed(list(updates)):
@@ -73,8 +73,8 @@ def newest(updates: Iterable[Update], max_chars: int = MAX_CHARS // 2) -> list[U
     return kept[::-1]
 
 
-def _replacement_key(message: Message) -> Hashable:
+def _replacement_key(message: SocketMessage) -> Hashable:
     members, name = message.members, message.members.get("event")
     if name == "entry":
         return members["entry"], members["piece"]
-    return name if name in REPLACED else None
+    return name if name in NEWEST_ONLY else None

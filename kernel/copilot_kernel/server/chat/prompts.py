@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from ...errors import UsageError
 from . import commands
-from .wire import Message, done, event, notice
+from .wire import SocketMessage, done, event, notice
 
 MAX_WAITING = 20
 """Messages behind the one that runs."""
@@ -19,9 +19,9 @@ class PromptQueue:
 
     def __init__(
         self,
-        respond: Callable[[str], Awaitable[Message]],
+        respond: Callable[[str], Awaitable[SocketMessage]],
         cancel: Callable[[], bool],
-        publish: Callable[[Message], None],
+        publish: Callable[[SocketMessage], None],
     ) -> None:
         self._respond, self._cancel, self._publish = respond, cancel, publish
         # None takes the place of a message that was dropped: it gets its `done`, in its turn.

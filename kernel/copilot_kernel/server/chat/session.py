@@ -29,7 +29,7 @@ from .broadcaster import Broadcaster, Subscriber
 from .feed import SaveFile
 from .history import MAX_HISTORY_MESSAGES, Line, as_context, last_lines, last_messages
 from .prompts import PromptQueue
-from .wire import Message, done, event, failure, notice
+from .wire import SocketMessage, done, event, failure, notice
 
 INTERNAL_ERROR = "The server failed; see its log."
 CONTEXT_NEXT = "The agent does not remember this conversation; its last messages go with the next prompt"
@@ -161,7 +161,7 @@ class ChatSession:
         self.last_used = time.monotonic()
         self.broadcaster.subscribers.discard(subscriber)
 
-    def _created(self, resumed: str) -> Message:
+    def _created(self, resumed: str) -> SocketMessage:
         chat, state = self.context.chat_runner.chat, self.conversation().state
         info = chat.info if chat else None
         members = {
@@ -171,11 +171,11 @@ class ChatSession:
             "agent": one_line(info.title or info.name) if info else "",
             "model": short_name((state.model if state else None) or ""),
         }
-        return Message("session_created", members)
+        return SocketMessage("session_created", members)
 
     # -- responses --------------------------------------------------------------------------------------------------
 
-    async def _respond(self, text: str) -> Message:
+    async def _respond(self, text: str) -> SocketMessage:
         """Return what ends the response."""
         end = done("error")
         try:
@@ -194,7 +194,7 @@ class ChatSession:
         self.broadcaster.settle()  # what was said before stands above it
         self.broadcaster.publish(commands.failure(error))
 
-    async def _run(self, text: str) -> Message:
+    async def _run(self, text: str) -> SocketMessage:
         names = tuple(command.name for command in self.conversation().commands)
         command = commands.parse(text, names)
         if command is None:
@@ -203,7 +203,7 @@ class ChatSession:
         self.broadcaster.publish(await commands.run(self.context, command))
         return done("command")
 
-    async def _prompt(self, text: str) -> Message:
+    async def _prompt(self, text: str) -> SocketMessage:
         await self._ensure_session()
         if self.prompts.is_stopped:
             return done("cancelled")
@@ -217,7 +217,7 @@ class ChatSession:
             self._fail(turn.failure)
         return await self._done(turn)
 
-    async def _done(self, turn: Turn) -> Message:
+    async def _done(self, turn: Turn) -> SocketMessage:
         changes = await self.context.chat_runner.changes(turn) or TurnChanges()
         footer = render_footer(Footer(unasked=turn.unasked_calls, standing=turn.standing, changes=changes)) or {}
         shown = footer_bundles(replace(turn, undo=""), changes, timed=True)

@@ -24,13 +24,13 @@ from .outbox import Outbox
 from .session import INTERNAL_ERROR, ChatSession
 from .sessions import TRY_AGAIN_LATER
 from .wire import (
-    MAX_CHARS,
+    MAX_FRAME_CHARS,
     Action,
     ApproveTool,
     NewSession,
     ResumeSession,
     Send,
-    Stop,
+    StopAction,
     UnreadableSend,
     done,
     failure,
@@ -56,7 +56,7 @@ class ChatSocket(WebSocketHandler, Handler):
     @property
     def max_message_size(self) -> int:
         """Bytes; a longer message ends the connection (1009). One that is a little too long is answered."""
-        return 8 * MAX_CHARS
+        return 8 * MAX_FRAME_CHARS
 
     def check_origin(self, origin: str = "") -> bool:
         """Check the origin as everywhere; tornado's own check knows no allowed origins."""
@@ -142,7 +142,7 @@ class ChatSocket(WebSocketHandler, Handler):
         match action:
             case ApproveTool(call_id=call_id):
                 return call_id in self.session.broadcaster.approvals
-            case Stop():
+            case StopAction():
                 return self.session.prompts.is_running
         return False
 
@@ -150,7 +150,7 @@ class ChatSocket(WebSocketHandler, Handler):
         match action:
             case ApproveTool():
                 self._current.broadcaster.approvals.answer(action)
-            case Stop():
+            case StopAction():
                 self._current.prompts.stop()
 
     async def _handle(self, action: Action) -> None:

@@ -14,8 +14,8 @@ from ...errors import UsageError
 from ...frontend.cell import clean
 from ..errors import describe, json_object
 
-ACTIONS = ("new_session", "resume_session", "send", "approve_tool", "stop")
-MAX_CHARS = 2**20
+CLIENT_ACTIONS = ("new_session", "resume_session", "send", "approve_tool", "stop")
+MAX_FRAME_CHARS = 2**20
 """Limit of one message from a client."""
 MAX_ID_CHARS = 500
 MAX_REASON_CHARS = 10_000
@@ -61,13 +61,13 @@ class ApproveTool(BaseModel):
         return isinstance(self.response, str) and self.response.strip().lower() in ("yes", "y")
 
 
-class Stop(BaseModel):
+class StopAction(BaseModel):
     """Cancel the turn that runs, and drop what waits behind it."""
 
     action: Literal["stop"]
 
 
-Action = NewSession | ResumeSession | Send | ApproveTool | Stop
+Action = NewSession | ResumeSession | Send | ApproveTool | StopAction
 _ACTION: TypeAdapter[Action] = TypeAdapter(Annotated[Action, Field(discriminator="action")])
 
 
@@ -81,12 +81,12 @@ def read(frame: str | bytes) -> Action:
         raise UsageError("This message is binary.", "Send JSON as text.")
     members = json_object(frame, "This message")
     name = members.get("action", members.get("type"))
-    if name not in ACTIONS:
+    if name not in CLIENT_ACTIONS:
         message = "This message names no action." if name is None else f"Unknown action {name!r:.60}."
-        raise UsageError(message, f"Use one of: {', '.join(ACTIONS)}.")
+        raise UsageError(message, f"Use one of: {', '.join(CLIENT_ACTIONS)}.")
     error_type = UnreadableSend if name == "send" else UsageError
-    if len(frame) > MAX_CHARS:
-        raise error_type(f"This message has more than {MAX_CHARS} characters.", "Send less at once.")
+    if len(frame) > MAX_FRAME_CHARS:
+        raise error_type(f"This message has more than {MAX_FRAME_CHARS} characters.", "Send less at once.")
     try:
         return _ACTION.validate_python({**members, "action": name})
     except ValidationError as error:
@@ -100,7 +100,7 @@ def _problems(error: ValidationError) -> str:
 # -- messages to the client -----------------------------------------------------------------------------------------
 
 
-class Message(Struct, frozen=True, dict=True):
+class SocketMessage(Struct, frozen=True, dict=True):
     """A JSON object with a `type`; subscribers that asked for HTML get the members in `html`, too."""
 
     type: str
@@ -113,22 +113,22 @@ class Message(Struct, frozen=True, dict=True):
         return _as_json({"type": self.type, **self.members})
 
 
-def event(name: str, /, **members: Any) -> Message:
+def event(name: str, /, **members: Any) -> SocketMessage:
     """Something that happened."""
-    return Message("event", {"event": name, **members})
+    return SocketMessage("event", {"event": name, **members})
 
 
-def notice(severity: str, title: str, description: str = "", **members: Any) -> Message:
+def notice(severity: str, title: str, description: str = "", **members: Any) -> SocketMessage:
     """A line for the user."""
     return event("notice", severity=severity, title=title, description=description, **members)
 
 
-def failure(content: str, html: str = "") -> Message:
+def failure(content: str, html: str = "") -> SocketMessage:
     """Return what went wrong, and what to do next."""
-    return Message("error", {"content": content}, {"html": html})
+    return SocketMessage("error", {"content": content}, {"html": html})
 
 
-def done(stop_reason: str, html: str = "", **known: Any) -> Message:
+def done(stop_reason: str, html: str = "", **known: Any) -> SocketMessage:
     """The end of a response; there is one for each `send`.
 
     `stop_reason` is the agent's; `command` for a slash command, `error` after an error, `cancelled` also for what was
@@ -136,10 +136,10 @@ def done(stop_reason: str, html: str = "", **known: Any) -> Message:
     says what the turn changed and ran; `html` shows it.
     """
     more = {name: value for name, value in known.items() if value is not None}
-    return Message("done", {"stop_reason": stop_reason, **more}, {"html": html})
+    return SocketMessage("done", {"stop_reason": stop_reason, **more}, {"html": html})
 
 
-def compose(message: Message, with_html: bool = False) -> str:
+def compose(message: SocketMessage, with_html: bool = False) -> str:
     """`message` as JSON text."""
     if with_html and message.html:
         return _as_json({"type": message.type, **message.members, **message.html})

@@ -19,7 +19,7 @@ from ..errors import ApiError, LimitExceeded
 from ..pool import API_PLACE, AgentPool
 from ..store import ConversationStore
 from . import prompt
-from .schema import ImagePart, Message, tokens_of_turn
+from .schema import ChatMessage, ImagePart, tokens_of_turn
 
 NO_IMAGES = "messages.{}.content: this agent does not accept images."
 
@@ -45,7 +45,7 @@ class ApiConversation:
         """No request uses it."""
         return not self.lock.locked()
 
-    async def open(self, messages: Sequence[Message], wanted: str) -> ModelObject:
+    async def open(self, messages: Sequence[ChatMessage], wanted: str) -> ModelObject:
         """Open the session for these messages, and set the model that is `wanted`. Raises CopilotError.
 
         The session is a new one if the client's history is not the agent's. Messages without any answer of an
@@ -57,7 +57,7 @@ class ApiConversation:
             self._session = ""
         return await self.runner.do(lambda chat: self._open(chat, wanted))
 
-    async def ask(self, messages: Sequence[Message], view: View) -> Turn:
+    async def ask(self, messages: Sequence[ChatMessage], view: View) -> Turn:
         """One turn, whose `usage` is its own. Raises CopilotError, ApiError."""
         known = len(self._history or ()) if self._continues(messages) else 0
         images = await self.runner.do(_takes_images)
@@ -71,11 +71,11 @@ class ApiConversation:
         self.last_used = time.monotonic()
         tokens, self._tokens = tokens_of_turn(turn.usage, self._tokens), turn.usage
         if turn.stop_reason != "cancelled" and history is not None:
-            answer = Message(role="assistant", content=turn.text)
+            answer = ChatMessage(role="assistant", content=turn.text)
             self._history = [*history, *map(prompt.digest, [*messages[known:], answer])]
         return replace(turn, usage=tokens)
 
-    def _continues(self, messages: Sequence[Message]) -> bool:
+    def _continues(self, messages: Sequence[ChatMessage]) -> bool:
         """The messages begin with all that the agent knows, and go on."""
         history = self._history
         if history is None or len(messages) <= len(history):

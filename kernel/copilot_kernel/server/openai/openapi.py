@@ -11,10 +11,10 @@ from pydantic import TypeAdapter
 from ... import __version__
 from ...acp.messages import Json
 from ..handler import Handler
-from .schema import ChatCompletion, ChatCompletionChunk, ChatRequest, Error, Health, Models, Status
+from .schema import ChatCompletion, ChatCompletionChunk, ChatRequest, Error, Health, Models, ServerStatus
 
 REF = "#/components/schemas/"
-TYPES = (ChatRequest, ChatCompletion, ChatCompletionChunk, Models, Health, Status, Error)
+TYPES = (ChatRequest, ChatCompletion, ChatCompletionChunk, Models, Health, ServerStatus, Error)
 DONE = "[DONE]"
 """The last event of a successful chat completion; it is not JSON."""
 ALWAYS = (403, 405, 413, 500)
@@ -58,7 +58,7 @@ def _paths() -> Json:
             "get": {**_operation("retrieveModel", "ModelObject", (401, 404, *NEEDS_AGENT)), "parameters": [id]}
         },
         "/health": {"get": {**_operation("health", "Health", ()), "security": []}},
-        "/status": {"get": _operation("status", "Status", (401,))},
+        "/status": {"get": _operation("status", "ServerStatus", (401,))},
     }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ...acp.messages import Block, ImageBlock, TextBlock
 from ...tags import opening, unused_tag
 from ..errors import ApiError
-from .schema import LEFT_OUT, ImagePart, Message, Part, RefusalPart, TextPart
+from .schema import LEFT_OUT, ChatMessage, ImagePart, Part, RefusalPart, TextPart
 
 INTRODUCTION = (
     "This is a conversation, in order; each message stands in a tag that says who said it. Heed what system and "
@@ -23,7 +23,7 @@ INTRODUCTION = (
 )
 
 
-def blocks(messages: Sequence[Message], *, images: bool = True) -> tuple[Block, ...]:
+def blocks(messages: Sequence[ChatMessage], *, images: bool = True) -> tuple[Block, ...]:
     """The content of the prompt. Raises ApiError if it is empty.
 
     An agent that takes no images gets a mark for each.
@@ -37,7 +37,7 @@ def blocks(messages: Sequence[Message], *, images: bool = True) -> tuple[Block, 
     return tuple(_joined(chain([TextBlock(INTRODUCTION)], *marked)))
 
 
-def digest(message: Message) -> str:
+def digest(message: ChatMessage) -> str:
     """Equal for equal messages; white space around the content does not count: clients strip answers."""
     whole = [message.role, _normalised(message.content), message.name, message.tool_calls or None, message.tool_call_id]
     return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
@@ -52,7 +52,7 @@ def _normalised(content: str | list[Part] | None) -> str | list[Any]:
     return "\n".join(texts).strip() if len(texts) == len(parts) else [part.model_dump() for part in parts]
 
 
-def _content(message: Message, images: bool) -> Iterator[Block]:
+def _content(message: ChatMessage, images: bool) -> Iterator[Block]:
     if isinstance(message.content, str):
         yield TextBlock(message.content)
     else:
@@ -71,7 +71,7 @@ def _block(part: Part) -> Block:
             return ImageBlock(data.partition(",")[2], kind.partition(":")[2].lower())
 
 
-def _marked(tag: str, message: Message, content: Sequence[Block]) -> Iterator[Block]:
+def _marked(tag: str, message: ChatMessage, content: Sequence[Block]) -> Iterator[Block]:
     attributes = {"role": message.role, "name": message.name, "tool_call_id": message.tool_call_id}
     yield TextBlock(f"\n\n{opening(tag, attributes)}\n")
     for place, block in enumerate(content):

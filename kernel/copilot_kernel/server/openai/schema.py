@@ -66,7 +66,7 @@ Text = Annotated[str, Tag("str")]
 Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
 
 
-class Message(StrictModel):
+class ChatMessage(StrictModel):
     """One message of the conversation so far."""
 
     role: Role
@@ -85,7 +85,7 @@ class StreamOptions(StrictModel):
 class ChatRequest(StrictModel):
     """`POST /v1/chat/completions`. Temperatures and limits are accepted and not passed on."""
 
-    messages: list[Message] = Field(min_length=1)
+    messages: list[ChatMessage] = Field(min_length=1)
     model: str | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
@@ -193,7 +193,7 @@ class AssistantMessage(TypedDict):
     refusal: str | None
 
 
-class Choice(TypedDict):
+class CompletionChoice(TypedDict):
     """There is always one."""
 
     index: Literal[0]
@@ -230,7 +230,7 @@ class ChatCompletion(ChatHead):
     """`usage` is null where the agent does not report tokens."""
 
     object: Literal["chat.completion"]
-    choices: Annotated[list[Choice], Field(min_length=1, max_length=1)]
+    choices: Annotated[list[CompletionChoice], Field(min_length=1, max_length=1)]
     usage: ChatUsage | None
 
 
@@ -256,7 +256,7 @@ class Health(TypedDict):
     models_available: int
 
 
-class Status(TypedDict):
+class ServerStatus(TypedDict):
     """State of the server."""
 
     state: Literal["running"]
