@@ -34,10 +34,9 @@ class Story:
         name: str,
         *cells: str | dict[str, Any],
         classic: bool = False,
-        setup: str = "",
     ) -> Story:
-        """A new notebook. Cell 0 loads the extension, with `setup` behind it; the cells have the ids `c0`, `c1`, …"""
-        write(lab.root / name, f"{LOAD}\n{setup}".rstrip(), *cells)
+        """A new notebook. Cell 0 loads the extension; the cells have the ids `c0`, `c1`, …"""
+        write(lab.root / name, LOAD, *cells)
         notebook = Notebook.open(context, lab, name, classic=classic)
         notebook.run(0)
         return cls(notebook)

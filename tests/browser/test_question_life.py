@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.rendering.question import NO_BUTTONS
+from copilot_kernel.rendering.question import NO_BUTTONS, OPEN
 from copilot_widgets.base import OVER
 from playwright.sync_api import BrowserContext, Locator, TimeoutError, expect
 
@@ -163,7 +163,7 @@ def test_an_old_question_in_a_saved_notebook_says_what_was_asked_and_has_no_butt
     widgets = old.output(0).locator("button, .jupyter-button")
     expect(old.output(0)).to_contain_text(NO_BUTTONS if change is changed else "Error displaying widget")
     expect(old.question(0, "old.txt")).to_contain_text("Create old.txt?")
-    expect(old.output(0).get_by_text("Not answered.")).to_be_visible()
+    expect(old.output(0).get_by_text(OPEN)).to_be_visible()
     expect(widgets).to_have_count(0)
     notebook.button(0, DENY).click()
     expect(notebook.output(0)).to_contain_text(REJECTED)

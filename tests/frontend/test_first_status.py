@@ -8,7 +8,7 @@ import sys
 import pytest
 from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.first_status import first_status
-from copilot_kernel.rendering.status import STARTING, render_status
+from copilot_kernel.rendering.status import LAST_SEEN, STARTING, render_status
 
 from ..limits import LIMIT
 from .recording import Loop, RecordingCell, said
@@ -82,7 +82,7 @@ async def test_the_output_of_the_turn_goes_on_with_it_and_takes_it_away() -> Non
         view.status(STARTING)
         view.status("Waiting for the model")
         loop.pass_time()
-        assert cell.plain == ["◐ Waiting for the model"]
+        assert cell.plain == [f"{LAST_SEEN} ◐ Waiting for the model"]
         view.show(said(1, "Yes."))
         view.status("")
         view.finish(turn())

@@ -351,7 +351,7 @@ class Pages:
     def __init__(self, path: str) -> None:
         self._page = Page(path)
 
-    def of(self, kernel: Any, request: Any) -> Page:
+    def of(self, cell: Any) -> Page:
         return self._page
 
 

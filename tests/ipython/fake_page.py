@@ -63,7 +63,7 @@ class FakePage:
         elif message["msg_type"] == "comm_msg" and content["comm_id"] == self.comm:
             data = content["data"]
             if "event" in data:
-                if data["event"] != "standing":  # whenever something changes
+                if data["event"] not in ("standing", "ended"):  # whenever something changes; after the turn
                     self.events.append(data)
                 if data["event"] in ("ask", "refused"):
                     self._answer(data)

@@ -8,13 +8,14 @@ from typing import Any
 import nbformat
 import psutil
 import pytest
+from copilot_kernel.rendering.question import OPEN
 
 from .asked import ALLOW, DENY, WIDGET_VIEW, Asked, kept
 from .conftest import StartKernel
 from .ending import by_shutdown
 from .front_end import LIMIT, FrontEnd, gone, is_output, until
 
-QUESTION = "Not answered."
+QUESTION = OPEN
 
 
 @pytest.fixture

@@ -139,6 +139,7 @@ class Cell:
         self.source = str(request.parent.get("content", {}).get("code", ""))
         self.shown: dict[object, Output] = {}
         """The last state of each display, in order."""
+        self._errors: list[Message] = []
 
     @property
     def widgets_seen(self) -> bool:
@@ -164,7 +165,16 @@ class Cell:
 
     def error(self, ename: str, evalue: str, traceback: list[str]) -> None:
         """The cell has failed. JupyterLab shows only `traceback`."""
-        self._send("error", {"ename": ename, "evalue": evalue, "traceback": traceback})
+        self._errors.append({"ename": ename, "evalue": evalue, "traceback": traceback})
+        self._send("error", self._errors[-1])
+
+    def move(self, request: Request) -> None:
+        """Belong to `request` from now on, and show everything once more to who sent it."""
+        self.request = request
+        for name, (data, metadata) in self.shown.items():
+            self._send("display_data", _output(data, name if isinstance(name, str) else None, metadata))
+        for content in self._errors:
+            self._send("error", content)
 
     def busy(self) -> None:
         """Send the kernel's status once more: a message that is not shown, but counts as activity."""

@@ -7,8 +7,8 @@ only pass them on to the agent's loop, to which all other methods belong.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import comm
 from comm.base_comm import BaseComm
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TARGET = "copilot.notebook"
 VERSION = 1
+LASTING = ("turn", "standing", "questions")
+"""Events that say how it is now."""
 HELLO_SECONDS = 2.0
 """A page with the extension answers in milliseconds; one without refuses; other front ends say nothing."""
 CALL_SECONDS = 10.0
@@ -30,7 +32,7 @@ ABSENT = "No page that shows this notebook lets the agent read or change its cel
 
 
 class PageComm(BaseComm):
-    """Sends with an explicit parent, from any thread.
+    """Sends with an explicit parent, from any thread. `id`: the page has opened it.
 
     ipykernel's own comms have the page's answers handled where something was published last: on the main thread, which
     the user's code may block.
@@ -38,9 +40,14 @@ class PageComm(BaseComm):
 
     hears_refusal = True
 
-    def __init__(self, kernel: Any, request: Request, on_message: Callable[[Message], None]) -> None:
-        self._kernel, self.request, self._on_message = kernel, request, on_message
-        super().__init__(target_name=TARGET, data={"version": VERSION})
+    def __init__(self, kernel: Any, request: Request, id: str = "") -> None:
+        self._kernel, self.request = kernel, request
+        self.on_message: Callable[[Message], None] = lambda _: None
+        if id:
+            super().__init__(target_name=TARGET, comm_id=id, primary=False)
+            comm.get_comm_manager().register_comm(self)
+        else:
+            super().__init__(target_name=TARGET, data={"version": VERSION})
 
     def publish_msg(
         self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **keys: Any
@@ -50,23 +57,42 @@ class PageComm(BaseComm):
         kernel = self._kernel
         kernel.session.send(kernel.iopub_socket, msg_type, content, self.request.parent, ident=self.topic)
 
+    def forget(self) -> None:
+        """The page has closed it."""
+        self._closed = True
+        comm.get_comm_manager().unregister_comm(self)
+
     def handle_msg(self, msg: Message) -> None:
         """Pass it on. IPython's events, which the base class triggers, would show unfinished figures."""
-        self._on_message(msg)
+        self.on_message(msg)
 
     def handle_close(self, msg: Message) -> None:
         """Pass it on, but stay open: it may come from another page, which does not know this target."""
         self._closed = False
         comm.get_comm_manager().register_comm(self)  # looked up now: a kernel replaces the function when it starts
-        self._on_message(msg)
+        self.on_message(msg)
+
+
+class PageListener(Protocol):
+    """Hears what a page says of itself and of what it shows; `pages.py` has it."""
+
+    def left(self, page: Page) -> None: ...
+    def looks(self, page: Page) -> None: ...
+    def takes(self, id: str, request: Request) -> None: ...
+    def saved(self, ids: Sequence[str]) -> None: ...
+    def cleared(self, id: str) -> None: ...
 
 
 class Page:
-    """One page, from the first cell that asks in it. `kernel` is ipykernel's."""
+    """One page, from the first cell that asks in it, or from when it has connected with the comm `comm_id`.
 
-    def __init__(self, kernel: Any, request: Request) -> None:
-        self._kernel, self._loop = kernel, asyncio.get_running_loop()
-        self.session = str(request.parent["header"]["session"])
+    `kernel` is ipykernel's.
+    """
+
+    def __init__(self, kernel: Any, request: Request, listener: PageListener, comm_id: str = "") -> None:
+        self._kernel, self._loop, self._listener = kernel, asyncio.get_running_loop(), listener
+        hello = request.parent["content"].get("data") or {} if comm_id else {}
+        self.session = str(hello.get("session") or request.parent["header"]["session"])
         self.path = ""
         """What the page calls the notebook now."""
         self.has_widgets = True
@@ -76,11 +102,14 @@ class Page:
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._batch: list[Message] = []
         self._events: dict[str, Message] = {}
-        """The last of each kind, until it is known whether there is a page."""
+        """The last of each kind: until it is known whether there is a page, and then only of `LASTING` ones."""
         self._runs: dict[str, asyncio.Future[tuple[Request, str]]] = {}
         self._asked: dict[str, PermissionQuestion] = {}
         self._calls = 0
-        self._comm = PageComm(kernel, request, self._receive)
+        self._comm = PageComm(kernel, request, comm_id)
+        self._comm.on_message = self._receive
+        if comm_id:
+            self._apply(request)
 
     @property
     def _is_there(self) -> bool:
@@ -106,6 +135,31 @@ class Page:
         except TimeoutError:
             self._leave()
             return False
+
+    async def answers(self) -> bool:
+        """Whether it is still there."""
+        try:
+            await asyncio.wait_for(self.call("read", ids=[]), HELLO_SECONDS)
+        except NoPage:
+            return False
+        except NotebookError:
+            return True
+        except TimeoutError:
+            self._leave()
+        return self._is_there
+
+    def become(self, other: Page) -> None:
+        """Be the page `other` from now on, for all who know this one; tell it how it is now."""
+        if self._is_there:
+            self._comm.close()
+        else:
+            self._comm.forget()
+        self._lose()
+        self.session, self.path, self.has_widgets = other.session, other.path, other.has_widgets
+        self._comm, self._hello = other._comm, other._hello
+        self._comm.on_message = self._receive
+        for message in (*self._events.values(), *map(_ask, self._asked.values())):
+            self._comm.send(message)
 
     async def call(self, op: str, **args: Any) -> dict[str, Any]:
         """The page's reply. Calls that are made together are sent together.
@@ -145,7 +199,7 @@ class Page:
         """Show `question` in the page until this is cancelled; what the user chooses there is the reply to it."""
         self._asked[question.key] = question
         try:
-            self.post("ask", key=question.key, **question.for_page)
+            self.post(**_ask(question))
             await self._loop.create_future()
         finally:
             del self._asked[question.key]
@@ -159,14 +213,15 @@ class Page:
 
     def post(self, event: str, **more: Any) -> None:
         """Tell the page of an event, if there is one: as soon as that is known."""
+        message = {"event": event, **more}
+        if event in LASTING or not self._hello.done():
+            self._events[event] = message
         if self._is_there:
-            self._comm.send({"event": event, **more})
-        elif not self._hello.done():
-            self._events[event] = {"event": event, **more}
+            self._comm.send(message)
 
     def close(self) -> None:
         """End the comm."""
-        self._leave()
+        self._lose()
         self._comm.close()
 
     # -- in whatever thread -------------------------------------------------------------------------------------------
@@ -192,7 +247,7 @@ class Page:
                 self._settle_hello(True)
                 for event in self._events.values():
                     self._comm.send(event)
-                self._events.clear()
+                self._events = {event: message for event, message in self._events.items() if event in LASTING}
             case {"run": str(run), "code": str(code)} if (requested := self._runs.get(run)) and not requested.done():
                 requested.set_result((request, code))
             case {"path": str(path)} if message["header"]["session"] == self.session:
@@ -202,6 +257,19 @@ class Page:
                     self._replied(reply)
             case {"answer": str(key), "option": int(option)}:
                 self._answered(key, _reply(option, data))
+            case _:
+                self._tell(data, request)
+
+    def _tell(self, data: Any, request: Request) -> None:
+        match data:
+            case {"take": str(turn)}:
+                self._listener.takes(turn, request)
+            case {"look": _}:
+                self._listener.looks(self)
+            case {"saved": list(turns)}:
+                self._listener.saved([str(turn) for turn in turns])
+            case {"cleared": str(turn)}:
+                self._listener.cleared(turn)
 
     def _answered(self, key: str, reply: Reply) -> None:
         question = self._asked.get(key)
@@ -237,6 +305,12 @@ class Page:
 
     def _leave(self) -> None:
         """The page does not answer, or not any more."""
+        was_there = self._is_there
+        self._lose()
+        if was_there:
+            self._listener.left(self)
+
+    def _lose(self) -> None:
         if self._is_there:
             self._hello = self._loop.create_future()
         self._settle_hello(False)
@@ -250,26 +324,5 @@ def _reply(option: int, data: Mapping[str, Any]) -> Reply:
     return Reply(option, reason, rule, "settings" if data.get("keep") == "settings" else "session")
 
 
-class Pages:
-    """The pages that have asked, by the session of their messages."""
-
-    def __init__(self) -> None:
-        self._pages: dict[str, Page] = {}
-
-    def of(self, kernel: Any, request: Request) -> Page:
-        """The page that runs the cell; asked again whether it is there if it was not when another cell ran."""
-        session = str(request.parent["header"]["session"])
-        page = self._pages.pop(session, None)
-        if page is not None and page.is_gone and not page.belongs_to(request):
-            page.close()
-            page = None
-        page = page or Page(kernel, request)
-        page.belong_to(request)
-        self._pages[session] = page
-        return page
-
-    def close(self) -> None:
-        """End all comms."""
-        for page in self._pages.values():
-            page.close()
-        self._pages.clear()
+def _ask(question: PermissionQuestion) -> Message:
+    return {"event": "ask", "key": question.key, **question.for_page}

@@ -23,8 +23,9 @@ from ..notebook.live import (
 )
 from ..undo.cells import CellLog
 from .cell import Cell
-from .page_comm import Page, Pages
+from .page_comm import Page
 from .page_turn import Blocked, PageTurn
+from .pages import Pages
 from .saved_notebook import folders_of_page, read_saved
 from .vs_code import is_cell
 
@@ -42,7 +43,7 @@ class PageNotebook(LiveNotebook):
     _blocked: Blocked | None = None
 
     def __init__(self, kernel: Any = None) -> None:
-        self._kernel, self._pages = kernel, Pages()
+        self._kernel, self._pages = kernel, Pages(kernel)
         self.turn = PageTurn()
         """The cell that asks, and its page; between turns, the last page."""
         self.log = CellLog()
@@ -56,7 +57,7 @@ class PageNotebook(LiveNotebook):
         """Inside, `cell` waits for what is done in the notebook."""
         page = None
         if cell.live and cell.cell_id and not is_cell(cell.cell_id):
-            page = self._pages.of(self._kernel, cell.request)
+            page = self._pages.of(cell)
         self.turn, self._below = PageTurn(page, cell.saved_id, self._blocked), cell.saved_id
         try:
             yield
@@ -71,6 +72,11 @@ class PageNotebook(LiveNotebook):
         self.turn.end(self.log.touched)
         self.turn, self.log, self._below = PageTurn(self._page), CellLog(), ""
 
+    def cell_ended(self, cell: Cell) -> None:
+        """Nothing more is shown in `cell`."""
+        if self._kernel is not None:
+            self._pages.ended(cell, self._count)
+
     def close(self) -> None:
         """Close the comms."""
         self._pages.close()
@@ -78,6 +84,11 @@ class PageNotebook(LiveNotebook):
     @property
     def _page(self) -> Page | None:
         return self.turn.page
+
+    @property
+    def _count(self) -> int:
+        """The prompt number of the cell that runs."""
+        return int(self._kernel.execution_count)
 
     @property
     def _started(self) -> str:

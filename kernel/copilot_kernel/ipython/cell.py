@@ -47,11 +47,11 @@ class IPythonCell(Cell):
     """The cell that runs now. `loop` is the kernel's, where the cell is awaited; None where it blocks its thread."""
 
     def __init__(self, kernel: Any, widgets: WidgetSupport, loop: asyncio.AbstractEventLoop | None) -> None:
-        self.request = request(kernel)
-        content, metadata = self.request.parent.get("content", {}), self.request.parent.get("metadata") or {}
+        asked = request(kernel)
+        content, metadata = asked.parent.get("content", {}), asked.parent.get("metadata") or {}
         live = bool(content.get("allow_stdin"))
         stock = _StockKernel(kernel, widgets, clicks=loop is not None)
-        super().__init__(stock, self.request, live=live, cell_id=metadata.get("cellId"))
+        super().__init__(stock, asked, live=live, cell_id=metadata.get("cellId"))
         self._ipykernel, self._widgets, self._loop = kernel, widgets, loop
 
     async def widgets_known(self) -> None:

@@ -59,6 +59,10 @@ class PythonNotebook(PageNotebook):
         return self._runs is not None and self._runs.active
 
     @property
+    def _count(self) -> int:
+        return int(self._shell.execution_count) - 1  # IPython has counted on when the cell began
+
+    @property
     def _started(self) -> str:
         return started_at(self._shell.user_ns)
 

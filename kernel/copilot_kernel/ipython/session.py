@@ -95,6 +95,7 @@ class MagicSession:
             cell.display(render_stopped(by_user=self.interrupted))
         elif isinstance(error := task.exception(), CopilotError):
             shorten_traceback(error, cell)
+        self._notebook.cell_ended(cell)
         return task
 
     def interrupt(self) -> None:

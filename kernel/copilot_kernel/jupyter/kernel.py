@@ -67,11 +67,12 @@ class CopilotKernel(ConcurrentKernel):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         comms.install(self)
+        self._notebook = PageNotebook(self)
         started_in = os.getcwd()  # noqa: TID251
         is_own = bool(self.agent) and is_in_own_kernelspec(self.agent, started_in)
         self.kernel_session = KernelSession(
             guard_seconds=self.guard_seconds,
-            notebook=PageNotebook(self),
+            notebook=self._notebook,
             environ={**os.environ, AGENT: self.agent} if self.agent and not is_own else dict(os.environ),
             own_agent=self.agent if is_own else "",
             started_in=started_in,
@@ -105,6 +106,12 @@ class CopilotKernel(ConcurrentKernel):
         if store_history and code.strip():
             self.history.append((0, self.execution_count, code))
         cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id)
+        try:
+            return await self._execute(cell, code)
+        finally:
+            self._notebook.cell_ended(cell)
+
+    async def _execute(self, cell: Cell, code: str) -> Reply:
         self._interrupted = False
         self._turn = asyncio.create_task(self._run(cell, code))
         await asyncio.wait({self._turn})

@@ -37,7 +37,7 @@ from .plain import hidden_warning, split_lines, visible_line, visible_text
 from .subject import SUBFOLDER, LocatedPath, remarks_on, subject
 from .tool_call import languages_of
 
-OPEN = "Not answered."
+OPEN = "Asked. %changes shows what became of it."
 """Shown while the question is open, and to readers of a saved notebook, without its buttons."""
 NO_BUTTONS = "(Buttons appear here while the kernel that asked is running and Jupyter can show widgets.)"
 """Shown in place of the buttons where they cannot be drawn."""

@@ -2,12 +2,16 @@
 // The comm between a kernel and the page that shows its notebook.
 
 import { NotebookDocument, OperationError } from './document.js';
+import { languageOf } from './kernels.js';
+import { MissedTurns, markLive, markLost } from './missed.js';
+import { hasPrompts } from './prompts.js';
 import { visible } from './text.js';
 
 /**
  * @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel
  * @typedef {import('@jupyterlab/notebook').INotebookTracker} INotebookTracker
  * @typedef {import('@jupyterlab/services').Kernel.IComm} Comm
+ * @typedef {import('@jupyterlab/services').Kernel.IKernelConnection} Kernel
  * @typedef {import('@jupyterlab/services').KernelMessage.ICommOpenMsg} CommOpen
  * @typedef {{key: string, cell: string, title: string}} Waiting A question whose buttons are in a cell.
  * @typedef {{key: string, title: string, html: string, answers: import('./answers.js').Answers}} Ask A question that the page itself shows;
@@ -35,19 +39,26 @@ export class Connection {
   /** @type {string | undefined} */
   #askingCell;
   #localPath;
+  #language;
+  #missed;
+  /** Another page writes. */
+  #waits = false;
 
   /**
    * @param {NotebookDocument} document @param {NotebookPanel} panel @param {Comm} comm
    * @param {import('@jupyterlab/application').JupyterFrontEnd} app @param {Listener} listener
    */
-  constructor(document, panel, comm, { shell, serviceManager }, listener) {
+  constructor(document, panel, comm, app, listener) {
     this.panel = panel;
     this.document = document;
     this.#comm = comm;
-    this.#shell = shell;
+    this.#shell = app.shell;
     this.#listener = listener;
     /** Without the name of the drive. @param {string} path */
-    this.#localPath = path => serviceManager.contents.localPath(path);
+    this.#localPath = path => app.serviceManager.contents.localPath(path);
+    this.#language = languageOf(app, panel);
+    this.#missed = new MissedTurns(panel, document, this.#language, data =>
+      comm.isDisposed ? undefined : comm.send(data, {}, [], false));
     panel.context.pathChanged.connect(this.#renamed, this);
   }
 
@@ -75,6 +86,11 @@ export class Connection {
       case 'ask': return this.#onAsk(/** @type {Ask} */ (/** @type {unknown} */ (data)));
       case 'answered': return this.#onAnswered(data.key);
       case 'refused': return this.#onRefused(data.key, data.words);
+      case 'ended': return this.#missed.ended(data.turn, data.count);
+      case 'missed':
+        this.#waits = data.known.length > data.turns.length;
+        this.#missed.write(data.turns);
+        return markLost(this.panel, this.#language, data.known);
     }
   }
 
@@ -85,8 +101,19 @@ export class Connection {
     if (!reply.rule) this.#onAnswered(key);
   }
 
+  /** Somebody looks: the page that writes may have gone without a word. */
+  look() {
+    if (this.#waits && !this.#comm.isDisposed) this.#comm.send({ look: true });
+  }
+
+  /** The page goes, or no longer shows the notebook: another one may write on. */
+  leave() {
+    if (!this.#comm.isDisposed) this.#comm.close();
+  }
+
   /** The kernel has gone, or closed the comm: nothing runs, nothing is asked any more. */
   end() {
+    this.#missed.end();
     this.panel.context.pathChanged.disconnect(this.#renamed, this);
     if (!this.panel.isDisposed) this.document.endRuns();
     this.state = 'idle';
@@ -126,6 +153,7 @@ export class Connection {
     this.agent = visible(agent ?? '') || this.agent;
     if (state === 'working') {
       this.#askingCell = this.document.askingCell();
+      if (this.#askingCell) this.#missed.began(this.#askingCell);
     } else {
       this.document.endRuns();
       this.#listener.turnEnded(this, { seconds, cells, cell: this.#askingCell });
@@ -194,6 +222,11 @@ export class Connections {
     this.#actions = actions;
     tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
     tracker.forEach(panel => this.#watch(panel));
+    actions.executionScheduled.connect((_, scheduled) => markLive(scheduled));
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden) this.all().forEach(connection => connection.look());
+    });
+    window.addEventListener('pagehide', () => this.all().forEach(connection => connection.leave()));
   }
 
   /** @param {NotebookPanel | null} panel */
@@ -225,7 +258,31 @@ export class Connections {
     sessionContext.statusChanged.connect((_, status) => {
       if (LOST.includes(status)) this.#end(panel);
     });
-    panel.disposed.connect(() => this.#end(panel));
+    sessionContext.connectionStatusChanged.connect(() => void this.#ask(panel));
+    void this.#ask(panel);
+    panel.disposed.connect(() => {
+      this.of(panel)?.leave();
+      this.#end(panel);
+    });
+  }
+
+  /** Ask the kernel what this page has missed. Nothing is sent unless the notebook has prompts. @param {NotebookPanel} panel */
+  async #ask(panel) {
+    await Promise.all([panel.context.ready, this.#app.serviceManager.kernelspecs.ready]);
+    const kernel = panel.sessionContext.session?.kernel;
+    const language = languageOf(this.#app, panel);
+    if (kernel?.connectionStatus !== 'connected' || !hasPrompts(panel.content, language)) return;
+    const { content } = await kernel.requestCommInfo({ target_name: TARGET });
+    if (panel.isDisposed || kernel.isDisposed || content.status !== 'ok') return;
+    if (!Object.keys(content.comms).length) {
+      markLost(panel, language, []);
+      return;
+    }
+    // Of the notebooks of a page that share a kernel, only the first one has comms.
+    const isCarrier = (/** @type {Kernel | null | undefined} */ each) => each?.id === kernel.id && each.handleComms;
+    const carrier = this.#tracker.find(each => isCarrier(each.sessionContext.session?.kernel));
+    const comm = carrier?.sessionContext.session?.kernel?.createComm(TARGET);
+    if (comm) this.#connect(panel, kernel, comm, hello => comm.open(hello));
   }
 
   /**
@@ -236,7 +293,12 @@ export class Connections {
   #open(comm, message) {
     const { session = '' } = /** @type {{session?: string}} */ (message.parent_header);
     const panel = this.#tracker.find(each => each.sessionContext.session?.kernel?.clientId === session);
-    if (!panel) return;
+    const kernel = panel?.sessionContext.session?.kernel;
+    if (kernel) this.#connect(panel, kernel, comm, hello => comm.send(hello));
+  }
+
+  /** @param {NotebookPanel} panel @param {Kernel} kernel @param {Comm} comm @param {(hello: Record<string, any>) => void} greet */
+  #connect(panel, kernel, comm, greet) {
     this.#end(panel);
     const connection = new Connection(this.documentOf(panel), panel, comm, this.#app, this.#listener);
     this.#connections.set(panel, connection);
@@ -245,9 +307,8 @@ export class Connections {
       if (this.of(panel) === connection) this.#end(panel);
     };
     const { name, version } = this.#app;
-    // Of the notebooks of a page that share a kernel, only the first one has widgets.
-    const widgets = panel.sessionContext.session?.kernel?.handleComms ?? true;
-    comm.send({ hello: VERSION, session, path: connection.path, app: name, version, widgets });
+    const { clientId: session, handleComms: widgets } = kernel; // where there are no comms, there are no widgets
+    greet({ hello: VERSION, session, path: connection.path, app: name, version, widgets });
     this.#listener.changed(connection);
   }
 

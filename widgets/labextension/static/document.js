@@ -190,7 +190,7 @@ export class NotebookDocument {
 
   /** @param {Args} args */
   clear({ ids }) {
-    const cells = ids.map((/** @type {string} */ id) => this.#codeCell(id));
+    const cells = ids.map((/** @type {string} */ id) => this.codeCell(id));
     ids.forEach((/** @type {string} */ id) => this.#mustNotRun(id));
     for (const cell of cells) {
       cell.model.clearExecution();
@@ -221,7 +221,7 @@ export class NotebookDocument {
   run({ id, expected, run }, comm) {
     this.#cellWith(id, expected);
     this.#mustNotRun(id);
-    const cell = this.#codeCell(id);
+    const cell = this.codeCell(id);
     cell.model.clearExecution();
     cell.outputHidden = false;
     cell.model.trusted = true;
@@ -237,7 +237,7 @@ export class NotebookDocument {
   /** A run has ended. @param {Args} args */
   ran({ id, execution_count: count = null }) {
     this.#runs.delete(id);
-    const cell = this.#codeCell(id);
+    const cell = this.codeCell(id);
     cell.model.executionState = 'idle';
     cell.model.executionCount = count;
     cell.setPrompt(`${count ?? ''}`);
@@ -282,7 +282,7 @@ export class NotebookDocument {
   }
 
   /** @param {string} id @returns {CodeCell} */
-  #codeCell(id) {
+  codeCell(id) {
     const cell = this.#panel.content.widgets[this.#index(id)];
     if (cell.model.type !== 'code') throw new OperationError('invalid', `Cell ${id} is not a code cell.`);
     return /** @type {CodeCell} */ (cell);

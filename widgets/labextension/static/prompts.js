@@ -2,6 +2,7 @@
 // The texts of prompt cells, in Python notebooks and in Copilot notebooks.
 
 const MAGIC = /^%%copilot\b/;
+const USES = /%copilot\b/;
 export const FIX = '%copilot fix';
 
 /** A prompt about a cell, to be completed. @param {string} cell @param {string} language Of the notebook's kernel. */
@@ -32,6 +33,14 @@ export function demoOf(language) {
 export function isPrompt(source, language) {
   if (language !== 'copilot') return MAGIC.test(source);
   return !source.startsWith('%') || source.startsWith('%attach');
+}
+
+/**
+ * Whether a notebook may have had turns.
+ * @param {import('@jupyterlab/notebook').Notebook} content @param {string} language
+ */
+export function hasPrompts({ widgets }, language) {
+  return language === 'copilot' || widgets.some(({ model }) => USES.test(model.sharedModel.getSource()));
 }
 
 /**

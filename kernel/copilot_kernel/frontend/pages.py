@@ -1,0 +1,220 @@
+"""The pages of one kernel: which of them writes what a turn shows, and what it receives of what it has missed.
+
+A page that connects opens a comm: one that was loaded again, a second one, one that was asleep. Of the pages that show
+a notebook, the one that ran the cell writes, as long as it answers; then the one that has been connected longest. It
+gets the turns that no page has saved to their ends, and takes each over with a message of its own: what the cell has
+shown is sent once more with that message as its parent, and so is all that follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import comm
+
+from .cell import Cell, Message, Request
+from .page_comm import TARGET, Page
+
+MAX_ENDED = 20
+"""Turns that have ended and were not saved: more are forgotten, the oldest first."""
+
+
+@dataclass(eq=False, slots=True)
+class ShownTurn:
+    """What one run of a cell shows, until a page has saved it. A Python cell may have several prompts."""
+
+    page: Page
+    """The one that writes it."""
+    cells: list[Cell] = field(default_factory=list)
+    count: int | None = None
+    """The cell's prompt number, at its end."""
+    has_ended: bool = False
+    is_cleared: bool = False
+    """The user has cleared it meanwhile."""
+
+    @property
+    def described(self) -> Message:
+        """For the page, which compares it with its cell."""
+        cell = self.cells[0]
+        return {
+            "turn": cell.request_id,
+            "cell": cell.saved_id,
+            "source": cell.source,
+            "ended": self.has_ended,
+            "count": self.count,
+            "cleared": self.is_cleared,
+        }
+
+    def move(self, request: Request) -> None:
+        """Show everything once more to who sent `request`."""
+        for cell in self.cells:
+            cell.move(request)
+
+
+class Pages:
+    """`kernel` is ipykernel's; None where there are no pages. Belongs to the agent's loop."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self._loop: asyncio.AbstractEventLoop | None = None
+        # In the order in which they connected, by the session of their messages. A page that was taken over is known
+        # by its old session as well: the cells that were queued there still run.
+        self._pages: dict[str, Page] = {}
+        self._last: Page | None = None
+        """The page that ran a cell last."""
+        self._turns: dict[str, ShownTurn] = {}
+        self._choosing = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        if kernel is not None:
+            comm.get_comm_manager().register_target(TARGET, self._opened)
+
+    def of(self, cell: Cell) -> Page:
+        """The page that runs `cell`, whose turn begins.
+
+        It is asked again whether it is there if it was not when another cell ran.
+        """
+        self._loop = asyncio.get_running_loop()
+        page = self._pages.get(cell.session)
+        if page is not None and page.is_gone and not page.belongs_to(cell.request):
+            page.close()
+            page = None
+        if page is None:
+            page = Page(self._kernel, cell.request, self)
+        page.belong_to(cell.request)
+        self._pages[cell.session] = self._last = page
+        self._begin(cell, page)
+        return page
+
+    def ended(self, cell: Cell, count: int) -> None:
+        """Nothing more is shown in `cell`, whose prompt number is `count`."""
+        turn = self._turns.get(cell.request_id)
+        if turn is None:
+            return
+        turn.count, turn.has_ended = count, True
+        turn.page.post("ended", turn=cell.request_id, count=turn.count)
+        ended = [id for id, each in self._turns.items() if each.has_ended]
+        for id in ended[:-MAX_ENDED]:
+            del self._turns[id]
+
+    def close(self) -> None:
+        """End all comms."""
+        if self._kernel is not None:
+            comm.get_comm_manager().unregister_target(TARGET, self._opened)
+        for page in {*self._pages.values()}:
+            page.close()
+        self._pages.clear()
+
+    # -- what a page says; see `PageListener` -------------------------------------------------------------------------
+
+    def left(self, page: Page) -> None:
+        """It has been closed or does not answer: another one may write on."""
+        if any(turn.page is page for turn in self._turns.values()):
+            self._choose_soon(page.path)
+
+    def looks(self, page: Page) -> None:
+        """Somebody looks at it, and another one writes: that may have gone without a word."""
+        self._choose_soon(page.path)
+
+    def takes(self, id: str, request: Request) -> None:
+        """It writes this turn from now on."""
+        if turn := self._turns.get(id):
+            turn.move(request)
+            if turn.has_ended:
+                turn.page.post("ended", turn=id, count=turn.count)
+
+    def saved(self, ids: Sequence[str]) -> None:
+        """It has saved the notebook after the ends of these turns."""
+        for id in ids:
+            if (turn := self._turns.get(id)) and turn.has_ended:
+                del self._turns[id]
+
+    def cleared(self, id: str) -> None:
+        """The user has cleared what this turn showed."""
+        if turn := self._turns.get(id):
+            turn.is_cleared = True
+
+    # -- choosing -----------------------------------------------------------------------------------------------------
+
+    def _begin(self, cell: Cell, page: Page) -> None:
+        self._turns = {
+            id: turn
+            for id, turn in self._turns.items()
+            if turn.cells[0].cell_id != cell.cell_id or id == cell.request_id  # else the cell was run again
+        }
+        turn = self._turns.get(cell.request_id)
+        if turn is None:
+            turn = self._turns[cell.request_id] = ShownTurn(page, [cell])
+            if page.session != cell.session:
+                self._tell(page, turn)
+        else:
+            cell.request = turn.cells[0].request
+            turn.cells.append(cell)
+            turn.has_ended = False
+
+    def _opened(self, opened: Any, message: Message) -> None:
+        """A page has connected. Called in whatever thread handles comms."""
+        request = Request(self._kernel._parent_ident["shell"], message)
+        if self._loop is None:
+            opened.close()  # no page has run a cell: there is nothing to tell
+        else:
+            opened._closed = True  # a `PageComm` serves it from now on; this would close it when it is collected
+            self._loop.call_soon_threadsafe(self._connected, opened.comm_id, request)
+
+    def _connected(self, comm_id: str, request: Request) -> None:
+        page = Page(self._kernel, request, self, comm_id)
+        before = self._pages.get(page.session)
+        if before is None:
+            self._pages[page.session] = page
+        else:  # its connection was lost; what was sent meanwhile may be, too
+            before.become(page)
+            page = before
+        self._choose_soon(page.path, page)
+
+    def _choose_soon(self, path: str, connected: Page | None = None) -> None:
+        assert self._loop is not None
+        task = self._loop.create_task(self._choose(path, connected))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _choose(self, path: str, connected: Page | None) -> None:
+        """Let the page that has shown the notebook longest write what those that are gone would have written.
+
+        `connected` has just done so, and gets what it would write itself, too.
+        """
+        async with self._choosing:
+            known = dict.fromkeys((*self._pages.values(), *(turn.page for turn in self._turns.values())))
+            shown = [page for page in known if page.path == path]
+            there = [page for page in shown if page is connected or await page.answers()]
+            gone = [page for page in shown if page not in there]
+            if not there:
+                return
+            heir = self._inherit(there[0], gone)
+            if connected in there[1:]:
+                self._tell(connected)
+            if gone or connected is there[0]:
+                self._tell(heir)
+
+    def _inherit(self, heir: Page, gone: Sequence[Page]) -> Page:
+        """Let `heir` write what those that are gone would have written.
+
+        The turn that runs knows its page: that becomes the heir, and is the result.
+        """
+        lasting = heir
+        if self._last in gone and self._last is not None:
+            lasting = self._last
+            lasting.become(heir)
+        replaced = {heir, *gone}
+        self._pages = {session: lasting if page in replaced else page for session, page in self._pages.items()}
+        for turn in self._turns.values():
+            if turn.page in replaced:
+                turn.page = lasting
+        return lasting
+
+    def _tell(self, page: Page, *turns: ShownTurn) -> None:
+        """Tell `page` of these turns, or of all that it is to write; and whose cells are known."""
+        told = turns or [turn for turn in self._turns.values() if turn.page is page]
+        known = [turn.cells[0].saved_id for turn in self._turns.values()]
+        page.post("missed", turns=[turn.described for turn in told], known=known)

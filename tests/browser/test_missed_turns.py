@@ -1,0 +1,272 @@
+"""Turns that go on while no page looks: the next page shows what became of them, in a real JupyterLab."""
+
+from __future__ import annotations
+
+import random
+import re
+import urllib.request
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from ..jupyter.front_end import until
+from ..limits import LIMIT
+from .lab import BOTH, Lab, Notebook
+from .story import Story
+
+pytestmark = pytest.mark.browser
+
+ALLOW = "Allow once"
+MARKED = ".lm-TabBar-tab.copilot-waiting"
+STATUS = ".copilot-status"
+RESTARTED = "The kernel was restarted or shut down before this turn ended."
+OUTPUTS = """index => {
+  const { model } = window.jupyterapp.shell.currentWidget.content.widgets[index];
+  return [model.executionCount, model.outputs.toJSON()];
+}"""
+KERNEL = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.id"
+SOURCES = (
+    "() => window.jupyterapp.shell.currentWidget.content.widgets.map(({ model }) => model.sharedModel.getSource())"
+)
+DURATION = re.compile(r" · \d+(\.\d+)? s\b")
+
+
+def gate(lab: Lab, name: str = "go") -> Path:
+    """A file that the agent waits for; it is no part of the project."""
+    return lab.root.with_name(f"{lab.root.name}-{name}")
+
+
+def turn(lab: Lab, *more: str) -> str:
+    """A prompt: the agent answers, waits, asks, and does it."""
+    return "\n".join(("demo: say First.\\n\\n", f"wait {gate(lab)}", "create made.txt yes", "say Done.", *more))
+
+
+def reload(notebook: Notebook, *, saved: bool = False) -> None:
+    """Load the page again, as it is on disk."""
+    if saved:
+        notebook.save()
+    notebook.page.on("dialog", lambda dialog: dialog.accept())
+    notebook.page.reload()
+    notebook.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
+
+
+def kept(notebook: Notebook, index: int = 0) -> tuple[int, list[tuple[str, Any]]]:
+    """Prompt number and outputs of a cell: the text of each, and the conversation's record of the turn."""
+    notebook.page.wait_for_function(
+        "index => window.jupyterapp.shell.currentWidget.content.widgets[index].model.executionCount", arg=index
+    )
+    count, outputs = notebook.page.evaluate(OUTPUTS, index)
+    texts = [DURATION.sub("", output["data"]["text/plain"]) for output in outputs]
+    records = [output["metadata"].get("copilot_kernel", {}) for output in outputs]
+    for record in records:
+        record.pop("session_id", None)
+    return count, [(text, record) for text, record in zip(texts, records, strict=True) if text]
+
+
+def asking(context: BrowserContext, lab: Lab, name: str, *cells: str) -> Notebook:
+    """A notebook whose first cell runs and has asked."""
+    gate(lab).touch()
+    notebook = Notebook.new(context, lab, name, *cells)
+    notebook.run(0, wait=False)
+    expect(notebook.button(0, ALLOW)).to_be_enabled()
+    return notebook
+
+
+def restart(lab: Lab, kernel: str) -> None:
+    """Restart a kernel as no page would see it."""
+    request = urllib.request.Request(
+        f"{lab.url}/api/kernels/{kernel}/restart", method="POST", headers={"Authorization": f"token {lab.token}"}
+    )
+    urllib.request.urlopen(request, timeout=LIMIT).close()
+
+
+def undisturbed(
+    context: BrowserContext, lab: Lab, prompt: str, kernel: str = "copilot"
+) -> tuple[int, list[tuple[str, Any]]]:
+    """The same turn on a page that stays."""
+    gate(lab).touch()
+    notebook = Notebook.new(context, lab, "undisturbed.ipynb", prompt, kernel=kernel)
+    notebook.run(0, wait=False)
+    notebook.button(0, ALLOW).click()
+    found = kept(notebook)
+    notebook.page.close()
+    gate(lab).unlink()
+    (lab.root / "made.txt").unlink()
+    return found
+
+
+@pytest.mark.long
+def test_whenever_it_is_loaded_again_the_page_shows_what_became_of_the_turn(context: BrowserContext, lab: Lab) -> None:
+    dice, later = random.Random(41), gate(lab, "later")
+    prompt = turn(lab, f"wait {later}", "slow 20 0.05")
+    later.touch()
+    expected = undisturbed(context, lab, prompt)
+    for number in range(20):
+        for path in (gate(lab), later, lab.root / "made.txt"):
+            path.unlink(missing_ok=True)
+        notebook = Notebook.new(context, lab, f"random-{number}.ipynb", prompt)
+        notebook.run(0, wait=False)
+        acts = [gate(lab).touch, notebook.button(0, ALLOW).click, later.touch]
+        acts.insert(dice.randrange(4), partial(reload, notebook, saved=dice.random() < 0.5))
+        for act in acts:
+            notebook.page.wait_for_timeout(dice.uniform(0, 300))
+            act()
+        assert kept(notebook) == expected, f"round {number}"
+        notebook.page.close()
+
+
+@BOTH
+def test_a_page_that_was_loaded_again_while_the_answer_came_shows_it_to_its_end(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    expected = undisturbed(context, lab, turn(lab))
+    notebook = Notebook.new(context, lab, "streaming.ipynb", turn(lab), classic=classic)
+    notebook.run(0, wait=False)
+    expect(notebook.output(0)).to_contain_text("First.")
+    reload(notebook)
+    expect(notebook.output(0)).to_contain_text("First.")
+    expect(notebook.cell(0).locator(".jp-InputPrompt")).to_have_text("[*]:")
+    gate(lab).touch()
+    notebook.button(0, ALLOW).click()
+    assert kept(notebook) == expected
+    assert (lab.root / "made.txt").read_text() == "yes"
+
+
+def test_a_page_that_was_loaded_again_with_an_open_question_shows_what_its_answer_did(
+    context: BrowserContext, lab: Lab
+) -> None:
+    expected = undisturbed(context, lab, turn(lab))
+    notebook = asking(context, lab, "asking.ipynb", turn(lab))
+    notebook.wait_saved()
+    reload(notebook)
+    expect(notebook.page.locator(MARKED)).to_have_count(1)
+    expect(notebook.page.locator(STATUS)).to_contain_text("1 question waiting")
+    notebook.button(0, ALLOW).click()
+    assert kept(notebook) == expected
+    expect(notebook.page.locator(MARKED)).to_have_count(0)
+    expect(notebook.page.locator(STATUS)).to_contain_text("idle")
+    assert (lab.root / "made.txt").read_text() == "yes"
+
+
+def test_a_click_counts_and_is_seen_although_the_page_is_loaded_again_before_its_effect(
+    context: BrowserContext, lab: Lab
+) -> None:
+    prompt = turn(lab, f"wait {gate(lab, 'later')}", "say Later.")
+    gate(lab, "later").touch()
+    expected = undisturbed(context, lab, prompt)
+    gate(lab, "later").unlink()
+    notebook = asking(context, lab, "clicked.ipynb", prompt)
+    notebook.button(0, ALLOW).click()
+    until((lab.root / "made.txt").exists, "the effect of the click", limit=LIMIT)
+    reload(notebook)
+    expect(notebook.output(0)).to_contain_text("allowed by you")
+    gate(lab, "later").touch()
+    assert kept(notebook) == expected
+
+
+def test_of_two_tabs_only_the_one_that_asked_writes_and_the_other_goes_on_without_it(
+    context: BrowserContext, lab: Lab
+) -> None:
+    later = gate(lab, "later")
+    prompt = turn(lab, f"wait {later}", "say Later.")
+    later.touch()
+    expected = undisturbed(context, lab, prompt)
+    later.unlink()
+    first = asking(context, lab, "tabs.ipynb", prompt)
+    first.wait_saved()
+    second = Notebook(context.new_page())
+    second.page.goto(lab.address("tabs.ipynb"))
+    expect(second.button(0, ALLOW)).to_be_enabled()
+    saved = second.page.evaluate(OUTPUTS, 0)
+    first.button(0, ALLOW).click()
+    expect(first.output(0)).to_contain_text("Done.")
+    assert second.page.evaluate(OUTPUTS, 0) == saved
+    first.page.close()
+    expect(second.output(0)).to_contain_text("Done.")
+    later.touch()
+    assert kept(second) == expected
+
+
+def test_a_kernel_that_was_restarted_while_no_page_was_there_is_said(context: BrowserContext, lab: Lab) -> None:
+    notebook = asking(context, lab, "restarted.ipynb", turn(lab))
+    notebook.wait_saved()
+    kernel = notebook.page.evaluate(KERNEL)
+    notebook.page.goto("about:blank")
+    restart(lab, kernel)
+    notebook.page.goto(lab.address("restarted.ipynb"))
+    expect(notebook.output(0)).to_contain_text(RESTARTED)
+    notebook.save()
+    reload(notebook)
+    expect(notebook.output(0)).to_contain_text(RESTARTED)
+    assert notebook.output(0).inner_text().count(RESTARTED) == 1
+    assert not (lab.root / "made.txt").exists()
+
+
+def test_a_turn_that_ended_while_no_page_was_there_is_complete(context: BrowserContext, lab: Lab) -> None:
+    ended = gate(lab, "ended")
+    prompt = f"demo: say First.\\n\\n\nwait {gate(lab)}\nunasked touch {ended}\nsay Done."
+    gate(lab).touch()
+    notebook = Notebook.new(context, lab, "stays.ipynb", prompt)
+    notebook.run(0)
+    expected = kept(notebook)
+    gate(lab).unlink()
+    ended.unlink()
+    notebook.page.close()
+    notebook = Notebook.new(context, lab, "away.ipynb", prompt)
+    notebook.run(0, wait=False)
+    expect(notebook.output(0)).to_contain_text("First.")
+    notebook.page.goto("about:blank")
+    gate(lab).touch()
+    until(ended.exists, "the end of the turn", limit=LIMIT)
+    notebook.page.goto(lab.address("away.ipynb"))
+    expect(notebook.output(0)).to_contain_text("Done.")
+    assert kept(notebook) == expected
+    notebook.save()
+    reload(notebook)
+    expect(notebook.output(0)).to_contain_text("Done.")
+
+
+def test_nothing_is_written_into_a_cell_that_was_changed_meanwhile_but_offered(
+    context: BrowserContext, lab: Lab
+) -> None:
+    expected = undisturbed(context, lab, turn(lab))
+    notebook = asking(context, lab, "changed.ipynb", turn(lab), "demo: say Another.")
+    notebook.page.evaluate(
+        "() => window.jupyterapp.shell.currentWidget.content.widgets[0].model.sharedModel.setSource('demo: say Mine.')"
+    )
+    notebook.save()
+    reload(notebook)
+    notebook.page.get_by_role("button", name="Show what it did").click()
+    notebook.button(2, ALLOW).click()
+    assert kept(notebook, 2) == expected
+    assert notebook.page.evaluate(SOURCES) == ["demo: say Mine.", "demo: say Another.", turn(lab)]
+
+
+def test_the_same_in_a_python_notebook(context: BrowserContext, lab: Lab) -> None:
+    prompt = f"%%copilot\n{turn(lab)}"
+    story = Story.begin(context, lab, "python.ipynb", prompt)
+    notebook = story.notebook
+    notebook.run(1, wait=False)
+    gate(lab).touch()
+    expect(notebook.button(1, ALLOW)).to_be_enabled()
+    notebook.save()
+    reload(notebook)
+    expect(notebook.page.locator(STATUS)).to_contain_text("1 question waiting")
+    notebook.button(1, ALLOW).click()
+    story.ended(1)
+    assert kept(notebook, 1)[0] == 2
+    expect(notebook.output(1)).to_contain_text("allowed by you")
+    expect(notebook.output(1)).to_contain_text("Done.")
+
+
+def test_cells_that_were_queued_on_the_page_before_are_shown_by_the_next(context: BrowserContext, lab: Lab) -> None:
+    notebook = asking(context, lab, "queued.ipynb", turn(lab), "demo: say Next.")
+    notebook.run(1, wait=False)
+    notebook.save()
+    reload(notebook)
+    notebook.button(0, ALLOW).click()
+    expect(notebook.output(1)).to_contain_text("Next.")
+    assert [kept(notebook, index)[0] for index in (0, 1)] == [1, 2]

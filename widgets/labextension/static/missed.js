@@ -1,0 +1,197 @@
+// @ts-check
+// Turns that went on while the page was not connected: they are written into their cells, or offered.
+
+import { isPrompt } from './prompts.js';
+import { oneLine } from './text.js';
+
+/**
+ * @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel
+ * @typedef {import('@jupyterlab/cells').CodeCell} CodeCell
+ * @typedef {{turn: string, cell: string, source: string, ended: boolean, count: number | null, cleared: boolean}} Turn
+ *   One run of a cell; `turn` is the id of its request. `frontend/pages.py` has the members.
+ */
+
+const RECORD = 'copilot_kernel'; // in the metadata of a turn's last output
+const RESTARTED = 'The kernel was restarted or shut down before this turn ended.';
+const OURS = ['text/html', 'application/vnd.jupyter.widget-view+json'];
+const MAX_TITLE = 60;
+const LIVE = 'copilot-live'; // the page shows what follows
+
+export class MissedTurns {
+  #panel;
+  #document;
+  #language;
+  #send;
+  /** The cells that this page writes, by their turns. @type {Map<string, CodeCell>} */
+  #cells = new Map();
+  /** Turns of which nothing has come yet. @type {Set<string>} */
+  #awaited = new Set();
+  /** Turns that have ended and are not saved. @type {Set<string>} */
+  #ended = new Set();
+  /** Those of them that are being saved. @type {string[]} */
+  #saving = [];
+  /** @type {Map<string, HTMLElement>} */
+  #offers = new Map();
+
+  /**
+   * @param {NotebookPanel} panel @param {import('./document.js').NotebookDocument} document
+   * @param {string} language Of the kernel. @param {(data: Record<string, any>) => any} send The message's future.
+   */
+  constructor(panel, document, language, send) {
+    this.#panel = panel;
+    this.#document = document;
+    this.#language = language;
+    this.#send = send;
+    panel.context.saveState.connect(this.#onSave, this);
+  }
+
+  end() {
+    this.#panel.context.saveState.disconnect(this.#onSave, this);
+    this.#offers.forEach(offer => offer.remove());
+  }
+
+  /** Write what this page has missed. @param {Turn[]} turns */
+  write(turns) {
+    for (const turn of turns) {
+      this.#offers.get(turn.turn)?.remove();
+      const cell = this.#cellOf(turn);
+      if (cell) this.#take(turn, cell);
+      else this.#offer(turn);
+    }
+  }
+
+  /** A turn runs in a cell of this page: whoever clears that does not want it back. @param {string} id */
+  began(id) {
+    const { model, outputArea } = this.#document.codeCell(id);
+    const { future } = outputArea;
+    const turn = idOf(future);
+    const changed = () => {
+      if (outputArea.future !== future) model.outputs.changed.disconnect(changed);
+      else if (!model.outputs.length) this.#send({ cleared: turn });
+    };
+    if (turn) model.outputs.changed.connect(changed);
+  }
+
+  /** @param {string} turn @param {number | null} count The prompt number of its cell. */
+  ended(turn, count) {
+    if (this.#awaited.has(turn)) return; // it is said again after what the cell shows
+    const cell = this.#cells.get(turn);
+    if (cell && !cell.isDisposed) show(cell, 'idle', count);
+    this.#ended.add(turn);
+    if (this.#panel.context.model.collaborative) this.#settle([turn]);
+  }
+
+  /** @param {unknown} _ @param {string} state */
+  #onSave(_, state) {
+    if (state === 'started') this.#saving = [...this.#ended];
+    else if (state === 'completed' && this.#saving.length) this.#settle(this.#saving);
+  }
+
+  /** They are in the notebook, as the user has left them there. @param {string[]} turns */
+  #settle(turns) {
+    turns.forEach(turn => this.#ended.delete(turn));
+    this.#saving = [];
+    this.#send({ saved: turns });
+  }
+
+  /** Its cell, if that is as it was when it ran. @param {Turn} turn */
+  #cellOf({ turn, cell: id, source, cleared }) {
+    if (cleared || !this.#document.has(id)) return undefined;
+    const cell = this.#document.codeCell(id);
+    const { future } = cell.outputArea;
+    const ranAgain = future && idOf(future) !== turn && this.#cells.get(turn) !== cell;
+    return ranAgain || cell.model.sharedModel.getSource() !== source ? undefined : cell;
+  }
+
+  /**
+   * The message is from now on the parent of all that the cell shows, so that JupyterLab's own output area writes it.
+   * What the cell holds stays until that comes.
+   * @param {Turn} turn @param {CodeCell} cell
+   */
+  #take({ turn }, cell) {
+    const { model, outputArea } = cell;
+    this.#cells.set(turn, cell);
+    this.#awaited.add(turn);
+    const future = this.#send({ take: turn });
+    future.onIOPub = (/** @type {import('@jupyterlab/services').KernelMessage.IIOPubMessage} */ message) => {
+      if (message.header.msg_type === 'status') return undefined;
+      const others = model.outputs.toJSON().filter(output => !isOurs(output));
+      outputArea.future = future;
+      this.#awaited.delete(turn);
+      others.forEach(output => model.outputs.add(output));
+      return future.onIOPub(message);
+    };
+    markLive({ cell });
+    model.trusted = true;
+    cell.outputHidden = false;
+    show(cell, 'running', null);
+  }
+
+  /** Where it cannot be written, at the end of the last answer. @param {Turn} turn */
+  #offer(turn) {
+    const cell = promptsOf(this.#panel, this.#language).at(-1) ?? this.#panel.content.widgets.at(-1);
+    if (!cell) return;
+    const offer = document.createElement('div');
+    const button = document.createElement('button');
+    offer.className = 'copilot-missed';
+    button.className = 'jp-mod-styled';
+    button.textContent = 'Show what it did';
+    button.addEventListener('click', () => {
+      offer.remove();
+      const { id } = this.#document.insert({ source: turn.source, type: 'code', after: cell.model.id });
+      this.#take(turn, this.#document.codeCell(id));
+    });
+    offer.append(`“${oneLine(turn.source, MAX_TITLE)}” went on while this page was not connected. `, button);
+    cell.node.append(offer);
+    this.#offers.set(turn.turn, offer);
+  }
+}
+
+/** Whatever is shown in a cell, this page shows what follows. @param {{cell: import('@jupyterlab/cells').Cell}} scheduled */
+export function markLive({ cell }) {
+  cell.node.classList.add(LIVE);
+}
+
+/**
+ * Say of turns that no kernel knows that their kernel has gone: those whose cells are neither numbered nor have a record.
+ * @param {NotebookPanel} panel @param {string} language @param {string[]} known Cells.
+ */
+export function markLost(panel, language, known) {
+  for (const { model, node } of promptsOf(panel, language)) {
+    const outputs = model.outputs.toJSON();
+    const isOpen = model.executionCount === null && model.executionState !== 'running' && outputs.length > 0;
+    if (!isOpen || known.includes(model.id) || outputs.some(({ metadata }) => metadata && RECORD in metadata)) continue;
+    node.classList.remove(LIVE);
+    model.outputs.add({
+      output_type: 'display_data',
+      data: { 'text/plain': RESTARTED, 'text/html': `<div style="font-size:14px">⚠ ${RESTARTED}</div>` },
+      metadata: { [RECORD]: { stop_reason: 'lost' } },
+    });
+  }
+}
+
+/** The cells that hold prompts. @param {NotebookPanel} panel @param {string} language @returns {CodeCell[]} */
+function promptsOf({ content }, language) {
+  const isOne = (/** @type {any} */ { model }) => model.type === 'code' && isPrompt(model.sharedModel.getSource(), language);
+  return /** @type {CodeCell[]} */ (content.widgets.filter(isOne));
+}
+
+/**
+ * Whether an output is ours: what other code of the cell has shown stays.
+ * @param {import('@jupyterlab/nbformat').IOutput} output
+ */
+function isOurs({ output_type: type, data }) {
+  return type === 'error' || (type === 'display_data' && Object.keys(data ?? {}).some(mime => OURS.includes(mime)));
+}
+
+/** @param {any} future @returns {string | undefined} The id of its message. */
+function idOf(future) {
+  return future?.msg.header.msg_id;
+}
+
+/** @param {CodeCell} cell @param {'idle' | 'running'} state @param {number | null} count */
+function show(cell, state, count) {
+  cell.model.executionState = state;
+  cell.model.executionCount = count;
+  cell.setPrompt(state === 'running' ? '*' : `${count ?? ''}`);
+}
