@@ -271,7 +271,7 @@ async def test_the_log_holds_neither_prompts_nor_tokens(api: Api, caplog: pytest
     assert said != []
 
 
-def test_the_log_holds_no_entry_that_could_not_be_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_holds_no_entry_that_could_not_be_told(caplog: pytest.LogCaptureFixture) -> None:
     def broken(block: Any) -> None:
         raise ZeroDivisionError(SECRET)
 

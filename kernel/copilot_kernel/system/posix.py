@@ -10,10 +10,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anyio
-from anyio.abc import Process
+if TYPE_CHECKING:  # a kernel that starts needs `parent` alone
+    from anyio.abc import Process
 
 if sys.platform != "win32":
     from . import apart
@@ -47,6 +47,8 @@ class PipeReader:
 
     async def receive(self) -> bytes:
         """The next piece of any size; `b""` is the end. Never raises; need not wait."""
+        import anyio
+
         with suppress(OSError, anyio.ClosedResourceError):
             while self._descriptor >= 0:
                 try:
@@ -83,6 +85,8 @@ class PipeWriter:
         self._descriptor = _close(self._descriptor)
 
     async def _write(self) -> None:
+        import anyio
+
         if self._descriptor < 0:
             raise anyio.ClosedResourceError
         try:
@@ -97,6 +101,8 @@ class PipeWriter:
 
 def _close(descriptor: int) -> int:
     if descriptor >= 0:
+        import anyio
+
         anyio.notify_closing(descriptor)
         with suppress(OSError):
             os.close(descriptor)
@@ -161,6 +167,8 @@ async def start(
 
     `may_be_apart`: as no descendant of this process, after `keep_apart()`. Raises OSError and ValueError.
     """
+    import anyio
+
     command = [*apart.prefix, *argv] if may_be_apart else list(argv)
     with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
         process = await anyio.open_process(
