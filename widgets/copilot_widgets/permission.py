@@ -117,7 +117,9 @@ class AnswerCard(Interactive):
 
     def _choice(self, choice: Choice) -> Button:
         style = "primary" if choice.is_suggested else ""
-        made = _button(choice.label, choice.hint, lambda: self._on_reply(Reply(choice.option)), style)
+        made = _button(
+            choice.label, choice.hint, lambda: self._on_reply(Reply(choice.option)), style, is_guarded=choice.is_guarded
+        )
         if choice.is_remembered:
             made.add_class(_QUIET)
         if choice.is_guarded:
@@ -125,7 +127,7 @@ class AnswerCard(Interactive):
         return made
 
     def _guard(self, button: Button) -> None:
-        """Guard a button, which starts disabled."""
+        """Guard a button, also one that was made enabled."""
         button.disabled = True
         button.add_class("copilot-guarded")
         self._guarded.append(button)
@@ -144,13 +146,16 @@ def _explained(button: Button, hint: str) -> HBox:
     return HBox([button, _hint(hint)], layout=Layout(flex_flow="row wrap", align_items="center", margin="0"))
 
 
-def _button(label: str, hint: str, on_click: Callable[[], object], style: str = "") -> Button:
-    """A click that was on its way when it was disabled is ignored."""
+def _button(
+    label: str, hint: str, on_click: Callable[[], object], style: str = "", *, is_guarded: bool = False
+) -> Button:
+    """Make a button; a guarded one starts disabled. A click that was on its way when it was disabled is ignored."""
     name = shortened(label)
     made = Button(
         description=name,
         tooltip=f"{name}: {shortened(hint)}" if hint else name,
         button_style=style,
+        disabled=is_guarded,
         layout=Layout(width="auto", max_width="100%"),
     )
     made.on_click(lambda _: None if made.disabled else log_errors(on_click))
