@@ -160,7 +160,7 @@ export function markLost(panel, language, known) {
   for (const { model, node } of promptsOf(panel, language)) {
     const outputs = model.outputs.toJSON();
     const isOpen = model.executionCount === null && model.executionState !== 'running' && outputs.length > 0;
-    if (!isOpen || known.includes(model.id) || outputs.some(({ metadata }) => metadata && RECORD in metadata)) continue;
+    if (!isOpen || known.includes(model.id) || outputs.some(({ metadata }) => Object(metadata)[RECORD])) continue;
     node.classList.remove(LIVE);
     model.outputs.add({
       output_type: 'display_data',
