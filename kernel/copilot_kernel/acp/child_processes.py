@@ -1,4 +1,4 @@
-"""What agents and the commands that they run have in common as child processes: environment, graces, words."""
+"""Child processes: environment, graces and words that agents and the commands they run have in common."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Graces:
     """Seconds that the end of a child process may take after each step."""
 
     eof: float = 1.0
-    """After closing its input."""
+    """Time to end after its input was closed."""
     term: float = 1.0
     kill: float = 1.0
     linger: float = 0.5
-    """After its end, when something that left its group still holds the pipes."""
+    """Time after its end in which something that left its group may still hold the pipes."""
 
 
 def guarded(environ: Mapping[str, str]) -> dict[str, str]:

@@ -178,7 +178,9 @@ def _launch(argv: tuple[str, ...], environ: Mapping[str, str], project: Collecti
 
 
 def _direct(argv: tuple[str, ...], environ: Mapping[str, str], project: Collection[Path]) -> tuple[str, ...]:
-    """Without a batch file, where that is possible. Raises AgentNotFound if it cannot be given its arguments."""
+    """Return the command without a batch file, where possible. Raises AgentNotFound if it cannot be given its
+    arguments.
+    """
     try:
         return direct_command(argv, {**environ, "PATH": path_outside(project, environ)})
     except (OSError, ValueError) as error:

@@ -18,9 +18,9 @@ from .child_processes import Graces, guarded, signal_name, start_problem, withou
 from .transport import Pace, PipeTransport, single_error
 
 TAIL_BYTES = 64 * 1024
-"""Of standard error, that are kept."""
+"""Limit of standard error that is kept."""
 ALLOW_ALL = "COPILOT_ALLOW_ALL"
-"""With it, Copilot CLI asks about nothing: whoever wrote a project's `.env` may have set it."""
+"""Variable with which Copilot CLI asks about nothing: whoever wrote a project's `.env` may have set it."""
 
 
 @asynccontextmanager
@@ -76,7 +76,7 @@ class ProcessTransport:
         return text.partition("\n")[2] or text if len(self._tail) == TAIL_BYTES else text
 
     def ending(self) -> str:
-        """How the process ended, in words."""
+        """Return how the process ended, in words."""
         code = self.process.returncode
         if code is None:
             return "it closed its pipes"

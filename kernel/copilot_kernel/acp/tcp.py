@@ -80,7 +80,8 @@ def _reason(error: OSError | UnicodeError) -> str:
 
 
 def exposed_to(agent: str) -> str:
-    """Who besides its owner can use the `agent` of the settings; empty if no one can, or if it is not a TCP address.
+    """Say who besides its owner can use the `agent` of the settings; empty if no one can, or if it is not a TCP
+    address.
 
     Looks through the accounts and processes of this machine, so it does not belong in the event loop's thread.
     """

@@ -17,7 +17,7 @@ from ..errors import AgentExited
 from ..system.processes import PipeReader, PipeWriter
 
 SLICE_SECONDS = 0.004
-"""Of work without a wait, after which the other tasks of the loop get a turn."""
+"""Time of work without a wait, after which the other tasks of the loop get a turn."""
 
 
 class Transport(Protocol):
@@ -40,7 +40,7 @@ class AgentTransport(Transport, Protocol):
     """The agent's process is not ours."""
 
     def ending(self) -> str:
-        """How the connection ended, in words."""
+        """Return how the connection ended, in words."""
 
     def last_words(self) -> str:
         """The end of the agent's standard error; empty if there is none."""

@@ -38,10 +38,10 @@ from .text import GrowingText
 
 COMPLETED_ANYWAY = "The agent says it completed a call that was {}: {}"
 OWN_LINE = re.compile(r"\n*(Info|Error): \S")
-"""How Copilot CLI begins messages of its own: in a separate chunk, without space to the model's text around it."""
+"""Beginning of Copilot CLI's own messages: in a separate chunk, without space to the model's text around it."""
 
 FRESH = re.compile(r"[^\Wa-z\d_]|[#*>`|\[]")
-"""How text begins that does not continue a sentence: with a capital letter or markup."""
+"""Beginning of text that does not continue a sentence: a capital letter or markup."""
 
 KEPT_TURNS = 50
 """And fewer than as many again before them: no view draws earlier ones any more."""
@@ -136,7 +136,7 @@ def _chunk(before: Conversation, chunk: Chunk) -> Conversation:
 
 
 def _is_of_task(before: Conversation) -> bool:
-    """Whether the agent's text is a sub-agent's, which GitHub Copilot does not mark; decided where a message begins."""
+    """Return True if text is a sub-agent's, which GitHub Copilot does not mark; decided where a message begins."""
     last = before.entries.last
     if (
         isinstance(last, Message)

@@ -94,11 +94,11 @@ class Page:
         hello = request.parent["content"].get("data") or {} if comm_id else {}
         self.session = str(hello.get("session") or request.parent["header"]["session"])
         self.path = ""
-        """What the page calls the notebook now."""
+        """Path of the notebook as the page calls it now."""
         self.has_widgets = True
         """Buttons in cells are shown."""
         self._hello: asyncio.Future[bool] = self._loop.create_future()
-        """Whether there is a page with the extension, once that is known."""
+        """True if there is a page with the extension, once that is known."""
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._batch: list[Message] = []
         self._events: dict[str, Message] = {}
@@ -117,19 +117,19 @@ class Page:
 
     @property
     def is_gone(self) -> bool:
-        """It has refused the comm, or has not answered."""
+        """True if the page has refused the comm, or has not answered."""
         return self._hello.done() and not self._hello.result()
 
     def belongs_to(self, request: Request) -> bool:
-        """Whether it was last asked for the cell of `request`."""
+        """Return True if the page was last asked for the cell of `request`."""
         return self._comm.request is request
 
     def belong_to(self, request: Request) -> None:
-        """What is sent from now on belongs to another cell."""
+        """Send on behalf of another cell from now on."""
         self._comm.request = request
 
     async def known(self) -> bool:
-        """Whether the page has answered."""
+        """Return True once the page has answered."""
         try:
             return await asyncio.wait_for(asyncio.shield(self._hello), HELLO_SECONDS)
         except TimeoutError:
@@ -137,7 +137,7 @@ class Page:
             return False
 
     async def answers(self) -> bool:
-        """Whether it is still there."""
+        """Return True if the page is still there."""
         try:
             await asyncio.wait_for(self.call("read", ids=[]), HELLO_SECONDS)
         except NoPage:
@@ -233,7 +233,7 @@ class Page:
     # -- on the agent's loop ------------------------------------------------------------------------------------------
 
     def _apply(self, request: Request) -> None:
-        """What is unknown, late or forged is ignored."""
+        """Apply a message; ignore what is unknown, late or forged."""
         message = request.parent
         if message["header"]["msg_type"] == "comm_close":
             if message["header"]["session"] == self.session:

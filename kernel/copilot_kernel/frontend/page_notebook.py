@@ -73,7 +73,7 @@ class PageNotebook(LiveNotebook):
         self.turn, self.log, self._below = PageTurn(self._page), CellLog(), ""
 
     def cell_ended(self, cell: Cell) -> None:
-        """Nothing more is shown in `cell`."""
+        """Note that nothing more is shown in `cell`."""
         if self._kernel is not None:
             self._pages.ended(cell, self._count)
 

@@ -27,7 +27,7 @@ class PageTurn:
     def __init__(self, page: Page | None = None, cell_id: str = "", blocked: Blocked | None = None) -> None:
         self.page, self.cell_id, self._blocked = page, cell_id, blocked
         self._titles: dict[str, str] = {}
-        """Of the open questions whose buttons are in the cell, by their keys."""
+        """Titles of the open questions whose buttons are in the cell, by their keys."""
         self._began = 0.0
         self._agent: Callable[[], str] = str
         self._reported = ""
@@ -48,7 +48,7 @@ class PageTurn:
         self._post("turn", state="idle", agent=self._agent(), seconds=seconds, cells=list(touched))
 
     def report(self, standing: Sequence[str]) -> None:
-        """See `AgentCommands.standing`. The page shows it until it is told something else, also between turns."""
+        """Show `AgentCommands.standing` in the page, also between turns, until it is told something else."""
         if self._standing != standing:
             self._standing = standing
             self._post("standing", words=" · ".join(standing))

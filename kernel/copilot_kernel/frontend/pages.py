@@ -24,7 +24,7 @@ MAX_ENDED = 20
 
 @dataclass(eq=False, slots=True)
 class ShownTurn:
-    """What one run of a cell shows, until a page has saved it. A Python cell may have several prompts."""
+    """Outputs of one run of a cell, until a page has saved them. A Python cell may have several prompts."""
 
     page: Page
     """The one that writes it."""
@@ -37,7 +37,7 @@ class ShownTurn:
 
     @property
     def described(self) -> Message:
-        """For the page, which compares it with its cell."""
+        """Description for the page, which compares it with its cell."""
         cell = self.cells[0]
         return {
             "turn": cell.request_id,
@@ -89,7 +89,7 @@ class Pages:
         return page
 
     def ended(self, cell: Cell, count: int) -> None:
-        """Nothing more is shown in `cell`, whose prompt number is `count`."""
+        """Note that nothing more is shown in `cell`, whose prompt number is `count`."""
         turn = self._turns.get(cell.request_id)
         if turn is None:
             return
@@ -110,7 +110,7 @@ class Pages:
     # -- what a page says; see `PageListener` -------------------------------------------------------------------------
 
     def left(self, page: Page) -> None:
-        """It has been closed or does not answer: another one may write on."""
+        """Note that a page was closed or does not answer: another one may write on."""
         if any(turn.page is page for turn in self._turns.values()):
             self._choose_soon(page.path)
 
@@ -119,14 +119,14 @@ class Pages:
         self._choose_soon(page.path)
 
     def takes(self, id: str, request: Request) -> None:
-        """It writes this turn from now on."""
+        """Let a page write this turn from now on."""
         if turn := self._turns.get(id):
             turn.move(request)
             if turn.has_ended:
                 turn.page.post("ended", turn=id, count=turn.count)
 
     def saved(self, ids: Sequence[str]) -> None:
-        """It has saved the notebook after the ends of these turns."""
+        """Note that a page has saved the notebook after the ends of these turns."""
         for id in ids:
             if (turn := self._turns.get(id)) and turn.has_ended:
                 del self._turns[id]

@@ -31,7 +31,7 @@ VS_CODE = "__vsc_ipynb_file__"
 
 
 class PythonNotebook(PageNotebook):
-    """See `LiveNotebook`. Its variables and runs are on the thread of the cell that waits."""
+    """Live notebook of a Python kernel. Its variables and runs are on the thread of the cell that waits."""
 
     has_variables = True
     _thread: CellThread
@@ -67,20 +67,20 @@ class PythonNotebook(PageNotebook):
         return started_at(self._shell.user_ns)
 
     async def list_variables(self, filter: str) -> Sequence[VariableSummary]:
-        """See `LiveNotebook`."""
+        """List variables, as `LiveNotebook` says."""
         shell = self._shell
         return await self._on_thread(lambda: list_variables(shell.user_ns, shell.user_ns_hidden, filter))
 
     async def inspect_variable(self, name: str, path: str, rows: int) -> str:
-        """See `LiveNotebook`."""
+        """Describe a variable, as `LiveNotebook` says."""
         return await self._on_thread(lambda: inspect_variable(self._shell.user_ns, name, path, rows))
 
     async def last_error(self) -> CellError | None:
-        """See `LiveNotebook`."""
+        """Return the last error, as `LiveNotebook` says."""
         return self._error
 
     async def run_cell(self, id: str, expected: str) -> RunResult:
-        """See `LiveNotebook`. What runs is `expected`."""
+        """Run a cell, as `LiveNotebook` says. The code that runs is `expected`."""
         if self._page is None or self._runs is None:
             raise NoPage(ABSENT)
         request, code = await self._page.run(id, expected, uuid4().hex)
@@ -96,7 +96,7 @@ class PythonNotebook(PageNotebook):
         return result
 
     async def run_python(self, code: str) -> RunResult:
-        """See `LiveNotebook`."""
+        """Run code, as `LiveNotebook` says."""
         assert self._runs is not None
         return await self._runs.run(code)
 
@@ -113,13 +113,13 @@ class PythonNotebook(PageNotebook):
 
 
 def started_at(names: dict[str, Any]) -> str:
-    """Where the notebook was saved when the kernel began; empty if that is unknown."""
+    """Return where the notebook was saved when the kernel began; empty if that is unknown."""
     path = names.get(VS_CODE)
     return path if isinstance(path, str) else notebook_at_start()
 
 
 def last_error(result: Any, traceback: list[str] | None, before: CellError | None = None) -> CellError | None:
-    """What the last cell failed with, by its result and what was shown of it; if with an error of ours, `before`."""
+    """Return the error of the last cell, by its result and what was shown of it; if it was one of ours, `before`."""
     error = result and (result.error_before_exec or result.error_in_exec)
     if not error:
         return None

@@ -71,7 +71,7 @@ def in_rule(path: str) -> str:
 
 
 def has_drive(path: str) -> bool:
-    """Whether it is absolute as Windows has it."""
+    """Return True if a path is absolute as Windows has it."""
     return bool(_DRIVE.match(path))
 
 
@@ -108,5 +108,5 @@ def below(path: str, folder: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def rules_of(path: str) -> tuple[ModuleType, type[PurePath]]:
-    """How paths are joined and compared where `path`, an absolute one, comes from."""
+    """Return the rules by which paths are joined and compared where `path`, an absolute one, comes from."""
     return (ntpath, PureWindowsPath) if has_drive(path) or path.startswith("\\\\") else (posixpath, PurePosixPath)

@@ -12,12 +12,12 @@ import sys
 assert sys.platform != "win32"
 
 prefix: tuple[str, ...] = ()
-"""What agents are started with; empty: as children."""
+"""Command with which agents are started; empty: as children."""
 _IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGPIPE)
 
 
 def keep_apart() -> None:
-    """From now on, start agents so."""
+    """Start agents apart from now on."""
     global prefix
     prefix = (sys.executable, "-I", "-S", __file__)
 
@@ -44,7 +44,7 @@ def _run(argv: list[str]) -> None:
 
 
 def _end(code: int) -> None:
-    """By a signal if the agent did."""
+    """End as the agent did, also by a signal."""
     if -code in _IGNORED:
         signal.signal(-code, signal.SIG_DFL)
     if code < 0:

@@ -54,7 +54,7 @@ _resume.argtypes = (wintypes.HANDLE,)
 
 
 class Job:
-    """What is in it ends when it is closed, and so with this process, however that ends."""
+    """Job Object: what is in it ends when it is closed, and so with this process, however that ends."""
 
     def __init__(self) -> None:
         """Raises OSError."""

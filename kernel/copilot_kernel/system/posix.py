@@ -223,5 +223,5 @@ def wait_for_parent(parent: int) -> None:
 
 
 def has_all_rights() -> bool:
-    """Whether this is root, which Jupyter's servers must be told to accept."""
+    """Return True for root, which Jupyter's servers must be told to accept."""
     return os.geteuid() == 0

@@ -40,7 +40,7 @@ class OpenFolder:
         os.mkdir(name, dir_fd=self._descriptor)
 
     def stat(self, name: str) -> os.stat_result:
-        """Of what is there itself: links are not followed."""
+        """Return the state of what is there itself, without following links."""
         return os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
 
     def open(self, name: str, flags: int, mode: int = 0o600) -> int:
@@ -98,7 +98,7 @@ def account_home() -> Path:
 
 
 def user_ids() -> tuple[int, int]:
-    """Of this process: user and group."""
+    """Return user and group of this process."""
     return os.getuid(), os.getgid()
 
 
@@ -117,7 +117,7 @@ def other_users() -> Iterator[str]:
 
 
 def _has_logins() -> bool:
-    """Whether this is an operating system rather than a container; see `sd_booted` for the path."""
+    """Return True if this is an operating system rather than a container; see `sd_booted` for the path."""
     return os.path.isdir("/run/systemd/system") or sys.platform == "darwin"
 
 

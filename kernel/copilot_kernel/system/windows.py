@@ -44,7 +44,7 @@ class _Worker:
         threading.Thread(target=self._run, daemon=True).start()
 
     def begin(self, call: Callable[[], T]) -> Future[T]:
-        """What is begun is done, whether or not somebody waits for it."""
+        """Do what was begun, whether or not somebody waits for it."""
         future: Future[T] = Future()
         self._calls.put((call, future))
         return future
@@ -201,7 +201,7 @@ async def start(
 
 
 def _command_line(argv: Sequence[str], cwd: str | os.PathLike[str], environ: Mapping[str, str]) -> str | list[str]:
-    """For a shell, its line as it is: `cmd.exe` knows no other quotes than those around all of it."""
+    """Return the command line; for a shell, its line as it is: `cmd.exe` knows no other quotes than those around it."""
     if tuple(argv[:-1]) == SHELL:
         return f'"{SHELL[0]}" {" ".join(SHELL[1:])} "{argv[-1]}"'
     name, *arguments = argv
@@ -213,7 +213,7 @@ def _command_line(argv: Sequence[str], cwd: str | os.PathLike[str], environ: Map
 
 
 def keep_apart() -> None:
-    """Nothing to do: what interrupts a kernel here reaches no other process."""
+    """Do nothing: what interrupts a kernel here reaches no other process."""
 
 
 def add_signal_handler(loop: asyncio.AbstractEventLoop, number: int, callback: Callable[[], Any]) -> None:
@@ -265,5 +265,5 @@ def wait_for_parent(parent: int) -> None:
 
 
 def has_all_rights() -> bool:
-    """Whether Jupyter's servers must be told to accept this user: here there is no such check."""
+    """Return False: Jupyter's servers have no such check here."""
     return False

@@ -63,7 +63,7 @@ class OpenFolder:
         """Folders cannot be written through here."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
     def _at(self, name: str) -> str:
         return os.path.join(self._path, name)
@@ -87,11 +87,11 @@ def lock(descriptor: int) -> None:
 
 
 def set_mode(descriptor: int, mode: int) -> None:
-    """Nothing to do."""
+    """Do nothing."""
 
 
 def keep_rights(descriptor: int, before: os.stat_result) -> None:
-    """Nothing to do."""
+    """Do nothing."""
 
 
 def remove_tree(folder: Path) -> None:

@@ -14,7 +14,7 @@ CHANGED_SINCE = "it has changed since"
 NO_PAGE = "no open page shows the notebook"
 NOT_FOUND = "it is not found any more"
 EXCERPT_CHARS = 30
-"""Of the source of a deleted cell, beneath the answer."""
+"""Limit of the source of a deleted cell, beneath the answer."""
 _NAME_CHARS = 40
 
 
@@ -59,7 +59,7 @@ class CellLog:
         return tuple(self._touched)
 
     def summary(self, cells: Sequence[NotebookCell]) -> list[tuple[str, str, str]]:
-        """What was done to `cells`, in their order, and what was deleted; see `Footer.cells`."""
+        """Return what was done to `cells`, in their order, and what was deleted; see `Footer.cells`."""
         numbered = ((self._touched.get(cell.id), f"cell {at}", cell.id) for at, cell in enumerate(cells, 1))
         return [*((" and ".join(did), name, id) for did, name, id in numbered if did), *self._deleted]
 
