@@ -68,12 +68,12 @@ def test_what_is_new_or_changed_is_found_once(project: Path, steps: dict[str, di
     assert comparison.is_changed == any(CHANGED in found for found in steps.values())
 
 
-@pytest.mark.parametrize("limit", ["MAX_ENTRIES", "MAX_PROTECTED"])
+@pytest.mark.parametrize("limit", ["MAX_SEARCHED_ENTRIES", "MAX_PROTECTED"])
 def test_what_is_too_much_is_said_once_and_the_rest_is_compared_git_first(
     project: Path, limit: str, monkeypatch
 ) -> None:
     run(project, "for i in 1 2 3 4 5; do mkdir $i; touch $i/AGENTS.md; done; git init -q sub")
-    monkeypatch.setattr(protected, limit, {"MAX_ENTRIES": 10, "MAX_PROTECTED": 3}[limit])
+    monkeypatch.setattr(protected, limit, {"MAX_SEARCHED_ENTRIES": 10, "MAX_PROTECTED": 3}[limit])
     comparison = begun(project)
     assert comparison.compare() == {PARTIAL: ["the project"]}
     if limit == "MAX_PROTECTED":

@@ -15,6 +15,11 @@ _PART = re.compile(r'^<(cell-\S+)(?: kind="(\w+)")?>\n(.*?)\n</\1>$', re.MULTILI
 _NO_PAGE = re.compile("No (open )?page ")
 _MISSPELT = re.compile(r"name '(\w+)' is not defined")
 
+FIGURE = """import matplotlib.pyplot as plt
+
+monthly = {table}.groupby({table}["{dates}"].dt.to_period("M"))["{column}"].mean()
+monthly.plot.bar(figsize=(6, 3), ylabel="{column}", rot=0)
+plt.show()"""
 CHART = """from statistics import mean
 
 monthly = {{}}
@@ -46,8 +51,8 @@ async def _plot(stage: Stage, table: str, column: str) -> None:
 
     Without a page there are no cells to insert: then the code runs below the prompt.
     """
-    await call(stage, "inspect_variable", name=table)
-    source = CHART.format(table=table, column=column)
+    dates = re.search(r"^  (\w+): datetime", await call(stage, "inspect_variable", name=table), re.MULTILINE)
+    source = (FIGURE if dates else CHART).format(table=table, column=column, dates=dates[1] if dates else "")
     await stage.stream(f"I add a cell that draws the mean of `{column}` for each month.\n\n")
     try:
         ran = await call(stage, "insert_cell", source=source, run=True)
