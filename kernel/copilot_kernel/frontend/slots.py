@@ -127,7 +127,7 @@ class Slots:
         Displays keep their order: what was not sent yet is due at once if something stands below it.
         """
         slots, growing = list(self), {self._slot_of[entry_id] for entry_id in self._growing}
-        rests = [(self._text_rest if each in growing else each.rest, each) for each in slots if each.dirty]
+        rests = [(max(each.rest, self._text_rest if each in growing else 0.0), each) for each in slots if each.dirty]
         return [(rest if each.shown or each is slots[-1] else 0.0, each) for rest, each in rests]
 
     def put(self, entry: Entry, limit: int = MAX_MESSAGE_CHARS) -> bool:
@@ -146,11 +146,11 @@ class Slots:
     def rest(self, entry_id: int) -> float:
         """Do not draw it again before this time."""
         slot = self._slot_of.get(entry_id)
-        return self._text_rest if entry_id in self._growing else slot.rest if slot else 0.0
+        return max(slot.rest if slot else 0.0, self._text_rest if entry_id in self._growing else 0.0)
 
     def rested(self, slot: Slot, until: float) -> None:
         """`slot` was sent; what changes in it is sent again when that time has come."""
-        if slot.alone:
+        if slot.alone and len(slot.items) == 1:  # the last display of a full cell holds more than one text
             self._text_rest = until
         else:
             slot.rest = until
