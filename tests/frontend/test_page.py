@@ -17,7 +17,7 @@ from copilot_kernel.frontend.output_area import (
 )
 from copilot_kernel.frontend.pacer import MAX_PER_SECOND, SECONDS_PER_CHARACTER
 from copilot_kernel.frontend.slot_items import UNDRAWN
-from copilot_kernel.frontend.slots import MAX_SLOTS
+from copilot_kernel.frontend.slots import MAX_SLOTS, Slots
 from copilot_kernel.rendering.blocks import Blocks
 from copilot_kernel.rendering.entry import render, render_group
 from msgspec.structs import replace
@@ -158,6 +158,18 @@ def test_a_long_answer_at_speed_costs_a_few_bytes_each_and_comes_whole() -> None
     assert "".join("".join(sheet.cell.plain).split()) == "".join(source.split())
     assert sent / len(source) < 7.5
     assert len(sheet.cell.sent) <= 3 * MAX_PER_SECOND + len(sheet.outputs)
+
+
+@pytest.mark.parametrize("last", ["text", "call"])
+def test_the_last_display_of_a_full_cell_rests_whatever_changes_in_it(last: str) -> None:
+    slots = Slots()
+    for number in range(MAX_SLOTS):
+        slots.put(said(2 * number, "Now."))
+        slots.put(call(2 * number + 1))
+    full = list(slots)[-1]
+    slots.rested(full, LONG_AGO)
+    slots.put(said(1_000, "Then.") if last == "text" else call(1_000))
+    assert (full.dirty, [due for due, slot in slots.waiting if slot is full]) == (True, [LONG_AGO])
 
 
 def test_pieces_that_were_finished_count_too() -> None:
