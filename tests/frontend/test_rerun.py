@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -335,10 +336,10 @@ class Page:
     """Tells that it calls the notebook `path` now, once it is asked."""
 
     def __init__(self, path: str) -> None:
-        self._path, self.path = path, ""
+        self._path, self.path, self.is_there = path, "", False
 
     async def known(self) -> bool:
-        self.path = self._path
+        self.path, self.is_there = self._path, True
         return True
 
     def post(self, event: str, **more: Any) -> None:
@@ -367,6 +368,16 @@ async def test_after_a_restart_a_notebook_that_was_renamed_knows_it_too(
     restarted = started(monkeypatch, notebook)
     kept = await restarted.run("change")
     assert (kept.plain[0], restarted.prompts) == (KEPT, [])
+
+
+@pytest.mark.parametrize("answers", [True, False])
+async def test_between_turns_a_page_is_asked_only_if_it_has_answered(answers: bool) -> None:
+    notebook, cell = PageNotebook(), SimpleNamespace(live=True, cell_id="a", saved_id="a")
+    notebook._pages = pages = Pages("book.ipynb")  # type: ignore[assignment]
+    async with notebook.asked_by(cell):  # type: ignore[arg-type]
+        if answers:
+            await pages._page.known()
+    assert notebook.turn.page is (pages._page if answers else None)
 
 
 async def test_it_is_read_before_the_first_prompt_alone(

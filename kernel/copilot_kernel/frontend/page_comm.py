@@ -112,7 +112,8 @@ class Page:
             self._apply(request)
 
     @property
-    def _is_there(self) -> bool:
+    def is_there(self) -> bool:
+        """True if the page has answered, and has not gone since."""
         return self._hello.done() and self._hello.result()
 
     @property
@@ -146,11 +147,11 @@ class Page:
             return True
         except TimeoutError:
             self._leave()
-        return self._is_there
+        return self.is_there
 
     def become(self, other: Page) -> None:
         """Be the page `other` from now on, for all who know this one; tell it how it is now."""
-        if self._is_there:
+        if self.is_there:
             self._comm.close()
         else:
             self._comm.forget()
@@ -207,7 +208,7 @@ class Page:
 
     def notify(self, op: str, **args: Any) -> None:
         """Call without waiting for the reply."""
-        if self._is_there:
+        if self.is_there:
             self._calls += 1
             self._comm.send({"calls": [{"call": self._calls, "op": op, "args": args}]})
 
@@ -216,7 +217,7 @@ class Page:
         message = {"event": event, **more}
         if event in LASTING or not self._hello.done():
             self._events[event] = message
-        if self._is_there:
+        if self.is_there:
             self._comm.send(message)
 
     def close(self) -> None:
@@ -305,13 +306,13 @@ class Page:
 
     def _leave(self) -> None:
         """The page does not answer, or not any more."""
-        was_there = self._is_there
+        was_there = self.is_there
         self._lose()
         if was_there:
             self._listener.left(self)
 
     def _lose(self) -> None:
-        if self._is_there:
+        if self.is_there:
             self._hello = self._loop.create_future()
         self._settle_hello(False)
         for pending in self._pending.values():

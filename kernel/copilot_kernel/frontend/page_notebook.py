@@ -45,7 +45,7 @@ class PageNotebook(LiveNotebook):
     def __init__(self, kernel: Any = None) -> None:
         self._kernel, self._pages = kernel, Pages(kernel)
         self.turn = PageTurn()
-        """The cell that asks, and its page; between turns, the last page."""
+        """The cell that asks, and its page; between turns, the last page if it has answered: nothing waits for it."""
         self.log = CellLog()
         """Changes that the agent has made in the turn."""
         self._below = ""
@@ -70,7 +70,8 @@ class PageNotebook(LiveNotebook):
             await asyncio.sleep(RESTART_SECONDS)  # if the cell ended before the kernel, the next one would still run
             self._is_restarting = False
         self.turn.end(self.log.touched)
-        self.turn, self.log, self._below = PageTurn(self._page), CellLog(), ""
+        page = self._page if self._page is not None and self._page.is_there else None
+        self.turn, self.log, self._below = PageTurn(page), CellLog(), ""
 
     def cell_ended(self, cell: Cell) -> None:
         """Note that nothing more is shown in `cell`."""
