@@ -183,8 +183,8 @@ _COMMANDS = (
     _Command(
         "export",
         "write a past conversation as a notebook",
-        "\nThe agent replays the session; if it cannot, Copilot's event log is read, which also holds thoughts,"
-        "\npictures and decisions. Each prompt becomes a cell.",
+        "\nThe agent replays the session; if it cannot, Copilot's event log is read, which also holds thoughts"
+        "\nand decisions. Each prompt becomes a cell.",
         {
             "session": {"metavar": "SESSION", "help": "a session id, the beginning of one, or `last`"},
             "-o --output": {"metavar": "FILE", "required": True, "help": "the notebook, such as chat.ipynb"},

@@ -23,7 +23,7 @@ from ..chat.retry import Retry
 from ..config import Settings
 from ..errors import AgentStartFailed, CopilotError, UsageError
 from ..rendering.plain import clean, one_line, visible_line
-from ..store.sessions import StoredSession, folders, stored, summary
+from ..store.sessions import LOG, StoredSession, folders, stored, summary
 from .error_text import FAILED
 
 MAX_TITLE_CHARS, MAX_FOLDER_CHARS = 60, 40
@@ -113,7 +113,7 @@ def find_session(sessions: Sequence[IndexedSession], typed: str, looked_in: str)
 
 def where(places: Iterable[Path]) -> str:
     """A line that says where logs were looked for."""
-    return f"Looked in {', '.join(map(str, places))}"
+    return f"Looked for {', '.join(str(place / '*' / LOG) for place in places)}"
 
 
 def _from_disk(log: StoredSession) -> IndexedSession:
