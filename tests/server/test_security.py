@@ -23,7 +23,7 @@ GOOD, EVIL = "https://good.example", "https://evil.example"
 SECRET = "a-secret-in-a-prompt"
 EVERYTHING = [
     *(("GET", path) for path in ("v1/models", "v1/models/scripted", "copilot/status", "copilot/metrics", "copilot/x")),
-    *(("POST", path) for path in (CHAT, f"copilot/{CHAT}", "v1/embeddings")), ("GET", "copilot/openapi.json"),
+    *(("POST", path) for path in (CHAT, f"copilot/{CHAT}", "v1/embeddings")),
 ]  # fmt: skip
 
 
@@ -219,7 +219,7 @@ async def test_where_no_agent_can_start_it_is_a_503(api: Api, words: str, after:
 
 
 ALL = [
-    "health", "v1/models", "v1/models/scripted", "v1/models/none", "copilot/status", "copilot/openapi.json",
+    "health", "v1/models", "v1/models/scripted", "v1/models/none", "copilot/status",
     "copilot/chat", "copilot/chat/static/chat.js", "copilot/chat/static/none", "copilot/chat/sessions",
     "api/chat/suggestions", "api/models", "api/media/none", "v1/nothing", "v1/embeddings", CHAT,
 ]  # fmt: skip

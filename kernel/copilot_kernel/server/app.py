@@ -32,7 +32,6 @@ from .limits import Activity, Limits
 from .metrics import Metrics
 from .openai.completions import ChatCompletionsHandler
 from .openai.conversations import ConversationCache
-from .openai.openapi import OpenApiHandler
 from .pool import AgentPool
 from .standalone import StandaloneServer
 
@@ -58,7 +57,6 @@ OWN_ROUTES: Mapping[str, type[Handler]] = {
     "/chat/ws": ChatSocket,
     "/status": status.StatusHandler,
     "/metrics": status.MetricsHandler,
-    "/openapi.json": OpenApiHandler,
 }
 """Routes only below OWN_PATH."""
 NOT_OFFERED = "embeddings|audio|images|files|moderations|fine_tuning|batches|assistants|threads|completions"
