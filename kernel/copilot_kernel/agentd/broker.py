@@ -6,7 +6,7 @@ Lines come in and go out; nothing waits. The broker answers the agent only for k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from ..acp.jsonrpc import AUTH_REQUIRED, CANCELLED, IN_USE, IN_USE_MESSAGE, NOT_FOUND, Id, Line
 from . import wire
-from .questions import PendingQuestions
+from .questions import PendingQuestions, Receiver, Sender
 from .wire import WireMessage
 
 WITHDRAWN = "Request cancelled"
@@ -31,26 +31,17 @@ MAX_KNOWN = 10_000
 """Sessions that have ended, whose late messages are dropped."""
 
 
-class BrokerKernel(Protocol):
+class BrokerKernel(Receiver, Protocol):
     """One connected kernel. `grace` is in seconds."""
 
     grace: float
-
-    def send(self, line: bytes) -> None:
-        """Queue a line; never waits."""
 
     def disconnect(self, why: str) -> None:
         """Tell it why, and close its connection. `Broker.leave` follows, later."""
 
 
-class Host(Protocol):
+class Host(Sender, Protocol):
     """The process that the broker runs in."""
-
-    def send(self, line: bytes) -> None:
-        """Queue a line for the agent; never waits."""
-
-    def later(self, seconds: float, work: Callable[[], None]) -> None:
-        """Call `work` after some time."""
 
     def give_up_socket(self) -> None:
         """Accept no more kernels: the next one starts another broker."""
