@@ -35,13 +35,7 @@ def test_the_kernelspec_names_this_very_interpreter_and_the_agent(tmp_path, caps
         },
     )
     assert {file.suffix for file in folder.iterdir()} == {".json", ".png", ".svg"}
-    assert capsys.readouterr() == (f"Installed 'guest' in {folder}\nTo uninstall: rm -r {folder}\n", "")
-
-
-def test_where_jupyter_finds_it_jupyter_takes_it_away(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "share" / "jupyter"))
-    assert main(["install", "--prefix", str(tmp_path), "--name", "guest"]) == 0
-    assert capsys.readouterr().out.endswith("\nTo uninstall: jupyter kernelspec remove guest\n")
+    assert capsys.readouterr() == (f"Installed 'guest' in {folder}\nTo uninstall, delete this folder.\n", "")
 
 
 def test_installing_twice_replaces_what_we_wrote(tmp_path):
@@ -130,9 +124,7 @@ def test_a_gateway_gets_a_kernelspec_for_kernels_beside_it_and_one_for_kernels_o
     assert Path(sys.executable).is_absolute()
     assert {file.suffix for file in (place / "guest_remote").iterdir()} == {".json", ".png", ".svg"}
     assert capsys.readouterr() == (
-        "".join(
-            f"Installed '{name}' in {place / name}\nTo uninstall: rm -r {place / name}\n" for name in sorted(found)
-        ),
+        "".join(f"Installed '{name}' in {place / name}\nTo uninstall, delete this folder.\n" for name in sorted(found)),
         "",
     )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import sys
 import tempfile
 from importlib.util import find_spec
@@ -34,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         prefix = sys.prefix if arguments.sys_prefix else arguments.prefix
         folders = [install(*names, {"prefix": prefix} if prefix else {"user": True})]
     for folder in folders:
-        print(f"Installed {folder.name!r} in {folder}\nTo uninstall: {_removal(folder)}")
+        print(f"Installed {folder.name!r} in {folder}\nTo uninstall, delete this folder.")
     for note in notes:
         print(f"Note: {note}", file=sys.stderr)
     return 0
@@ -86,15 +85,6 @@ def _write(specs: Any, name: str, spec: dict[str, Any], place: dict[str, Any]) -
         except OSError as error:
             hint = "Choose another place with --user, --prefix or --gateway."
             raise CopilotError(f"The kernelspec cannot be written: {error}", hint) from error
-
-
-def _removal(folder: Path) -> str:
-    """Jupyter finds only what is on its own path, and not what another kernelspec of that name hides."""
-    from jupyter_client.kernelspec import KernelSpecManager
-
-    found = KernelSpecManager().find_kernel_specs().get(folder.name)
-    is_found = found is not None and Path(found).resolve() == folder.resolve()
-    return f"jupyter kernelspec remove {folder.name}" if is_found else f"rm -r {shlex.quote(str(folder))}"
 
 
 def _protect_others(specs: Any, name: str, place: dict[str, Any]) -> None:

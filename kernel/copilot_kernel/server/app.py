@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import threading
-from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -66,46 +65,6 @@ NOT_OFFERED = "embeddings|audio|images|files|moderations|fine_tuning|batches|ass
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")
 
 
-class StringList(List[str]):
-    """A list of strings; a string that holds such a list (`"['a', 'b']"`) counts as one.
-
-    On the command line of Jupyter's own server, which parses our options before it knows their types, traitlets takes
-    such a string for the only item of the list.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(Unicode(), **options)
-
-    def from_string(self, s: str) -> list[str]:
-        """`validate` does the work: traitlets ignores errors raised here."""
-        return [s]
-
-    def from_string_list(self, s_list: list[str]) -> list[str]:
-        return list(s_list)
-
-    def validate(self, obj: Any, value: Any) -> list[str]:
-        """Raises TraitError."""
-        items = [value] if isinstance(value, str) else value
-        if isinstance(items, list | tuple):
-            items = [text for item in items for text in self._strings(obj, item)]
-        return super().validate(obj, items) or []
-
-    def _strings(self, obj: Any, item: Any) -> list[Any]:
-        if not (isinstance(item, str) and item.lstrip().startswith("[")):
-            return [item]
-        try:
-            found = literal_eval(item.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            found = None
-        if not isinstance(found, list):
-            option = f"--{type(obj).__name__}.{self.name}"
-            raise TraitError(
-                f"{option}: {item!r:.100} is not a list. Write {option}=VALUE once for each value, "
-                f"or all of them as {option}=\"['VALUE', 'VALUE']\"."
-            )
-        return found
-
-
 class CopilotApp(ExtensionApp):
     """The agent for other programs: an OpenAI-compatible API, and a chat over WebSocket."""
 
@@ -121,8 +80,9 @@ class CopilotApp(ExtensionApp):
     root_paths = Bool(
         True, help="Whether the routes are also at `/v1/…`, `/api/chat/…` and `/health`, not only below `copilot/`."
     ).tag(config=True)
-    cors_origins = StringList(
-        help="Origins whose pages may call the API: `https://example.org`, without a path or a slash at the end."
+    cors_origins = List(
+        Unicode(),
+        help="Origins whose pages may call the API: `https://example.org`, without a path or a slash at the end.",
     ).tag(config=True)
     rate_limit = Int(120, min=0, help="Turns and lists (models, sessions) per minute; 0: no limit.").tag(config=True)
     concurrency = Int(64, min=0, help="Concurrent turns; 0: no limit.").tag(config=True)
@@ -146,7 +106,7 @@ class CopilotApp(ExtensionApp):
         "default",
         help=f"Mode of HTTP requests ({', '.join(PERMISSION_MODES)}); by default every question is rejected.",
     ).tag(config=True)
-    allow = StringList(help="Rules for HTTP requests: `Read`, `Bash(git *)`, …").tag(config=True)
+    allow = List(Unicode(), help="Rules for HTTP requests: `Read`, `Bash(git *)`, …").tag(config=True)
     chat_key = Unicode(
         help="Key of the chat in a server of its own, which needs one to serve it: open the page with `?token=KEY`."
     ).tag(config=True)
@@ -155,7 +115,7 @@ class CopilotApp(ExtensionApp):
         "default",
         help="Mode of new chats, which can only be restricted further; by default every question is asked.",
     ).tag(config=True)
-    chat_allow = StringList(help="Rules for the chat: `Read`, `Bash(git *)`, …").tag(config=True)
+    chat_allow = List(Unicode(), help="Rules for the chat: `Read`, `Bash(git *)`, …").tag(config=True)
     agent_mode = Unicode(
         "plan", help="The agent's mode for HTTP requests, if it has one of that name; empty: its own."
     ).tag(config=True)
