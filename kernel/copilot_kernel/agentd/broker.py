@@ -27,8 +27,6 @@ _BEGINNING = ("session/new", "session/fork")
 _ENDING = ("session/close", "session/delete")
 CLOSE_SECONDS = 10.0
 """Time for the agent to close a session, in seconds."""
-MAX_KNOWN = 10_000
-"""Sessions that have ended, whose late messages are dropped."""
 
 
 class BrokerKernel(Receiver, Protocol):
@@ -85,7 +83,6 @@ class Broker:
         self._requests: dict[int, _Request] = {}
         self._number = 0
         self._sessions: dict[str, _Session] = {}
-        self._ended: dict[str, None] = {}
         self._questions = PendingQuestions(host, answer_form)
         self._beginning = 0
         """Requests whose answers name new sessions, also those of kernels that have left."""
@@ -203,7 +200,6 @@ class Broker:
 
     def _own(self, id: str, kernel: BrokerKernel) -> _Session:
         session = self._sessions[id] = _Session(id, kernel)
-        self._ended.pop(id, None)
         return session
 
     def _abandon(self, session: _Session, grace: float) -> None:
@@ -227,9 +223,6 @@ class Broker:
     def _forget(self, session: _Session) -> None:
         """The agent has closed it. What a kernel wanted of it meanwhile is done now."""
         del self._sessions[session.id]
-        self._ended[session.id] = None
-        if len(self._ended) > MAX_KNOWN:
-            del self._ended[next(iter(self._ended))]
         for kernel, _, line in session.waiting:
             self.take(kernel, line)
 
@@ -327,7 +320,7 @@ class Broker:
         if not message.has_id and not id and message.method != "session/update":
             for each in self.kernels:
                 each.send(line)
-        elif id and id not in self._sessions and id not in self._ended and self._beginning:
+        elif id and id not in self._sessions and self._beginning:
             self._questions.keep(id, message, line)
         else:
             owner = self._owner(id) if id else self._addressee(message)
