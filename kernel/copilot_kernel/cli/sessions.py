@@ -23,6 +23,7 @@ from ..chat.retry import Retry
 from ..config import Settings
 from ..errors import AgentStartFailed, CopilotError, UsageError
 from ..rendering.plain import clean, one_line, visible_line
+from ..rendering.report import Report, render_report
 from ..store.sessions import LOG, StoredSession, folders, stored, summary
 from .error_text import FAILED
 
@@ -184,10 +185,7 @@ def _show(sessions: Sequence[IndexedSession], problem: str, places: Sequence[Pat
     if not sessions:
         print(clean(f"No sessions. {where(places)}"), file=sys.stderr)
         return
-    rows = [HEAD, *map(_row, sessions)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print(render_report(Report("", HEAD, tuple(map(_row, sessions))))["text/plain"])
 
 
 def _row(session: IndexedSession) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The turns of a past session, one after the other: a prompt and the conversation that followed.
 
 One table says what each kind of event means: messages, thoughts, tool calls, decisions, errors and warnings. All other
-kinds are left out. A log may be larger than memory, so only the turn that is being read is kept.
+kinds are left out.
 """
 
 from __future__ import annotations
