@@ -14,7 +14,7 @@ from copilot_kernel.server.app import CopilotApp
 from ..limits import LIMIT
 from .conftest import PROGRAM
 
-SETTINGS = ("--CopilotApp.rate_limit=0", "--CopilotApp.allow=Read", "--debug")
+SETTINGS = ("--CopilotApp.rate_limit=0", "--CopilotApp.allow=Bash(git *)", "--debug")
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 @pytest.mark.parametrize("typed", [
     SETTINGS,
     ("--port=18080", *SETTINGS),
-    ("--CopilotApp.rate_limit=0", "--port", "18080", "--CopilotApp.allow=Read", "--debug"),
+    ("--CopilotApp.rate_limit=0", "--port", "18080", "--CopilotApp.allow=Bash(git *)", "--debug"),
 ])  # fmt: skip
 def test_settings_are_the_servers(
     launched: list[list[str]], typed: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
@@ -40,7 +40,7 @@ def test_settings_are_the_servers(
     assert launched == [[*port, *SETTINGS]]
     app = CopilotApp()
     app.parse_command_line(launched[0])
-    assert (app.rate_limit, app.allow) == (0, ["Read"])
+    assert (app.rate_limit, app.allow) == (0, ["Bash(git *)"])
 
 
 def test_a_server_that_does_not_start_says_why(environ: dict[str, str], tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_settings_for_a_server_that_runs_are_refused_by_name(
 
     monkeypatch.setattr("copilot_kernel.cli.serve._servers", lambda: [running])
     assert cli.main(["serve", "start"]) == 0
-    assert cli.main(["serve", "start", "--CopilotApp.rate_limit=0", "--IdentityProvider.token", "secret"]) == 2
+    assert cli.main(["serve", "start", "--CopilotApp.rate_limit=0", "--IdentityProvider.token=secret"]) == 2
     printed = capsys.readouterr()
     assert printed.out.startswith("Already running: ")
     assert "A server is already running: running standalone" in printed.err

@@ -68,8 +68,7 @@ def install_for_gateway(name: str, display_name: str, agent: str, place: Path) -
     both = {name: local_spec(display_name, agent), f"{name}_remote": remote_spec(display_name, agent)}
     for each, spec in both.items():
         folder = place / each.lower()
-        earlier = {**spec, "language": "copilot"}  # as earlier versions wrote it
-        if os.path.exists(folder) and _read(folder) not in (spec, earlier):  # somebody may have edited it
+        if os.path.exists(folder) and _read(folder) != spec:  # somebody may have edited it
             raise UsageError(DIFFERS.format(folder), "Remove it, or choose another name with --name.")
     specs = KernelSpecManager(user_kernel_dir=str(place))
     return [_write(specs, each, spec, {"user": True}) for each, spec in both.items()]

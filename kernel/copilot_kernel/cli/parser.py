@@ -27,6 +27,7 @@ settings are environment variables COPILOT_KERNEL_* or a file copilot_kernel.jso
 config path; `copilot-kernel doctor` prints each of them and where it came from."""
 
 SERVE_ACTIONS = ("start", "stop", "status")
+_OF_SERVE = ("-h", "--help", "--json", "--port")
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -40,11 +41,16 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if not words:
         parser.print_help()
         parser.exit()
-    arguments, arguments.server_options = parser.parse_known_args(words)
-    is_for_server = arguments.command == "serve" and arguments.action in (None, "start")
-    if arguments.server_options and not is_for_server:
-        parser.error(f"unrecognized arguments: {' '.join(arguments.server_options)}")
+    server_options = [word for word in words if words[0] == "serve" and _is_for_server(word)]
+    arguments = parser.parse_args([word for word in words if word not in server_options])
+    if server_options and arguments.action not in (None, "start"):
+        parser.error(f"unrecognized arguments: {' '.join(server_options)}")
+    arguments.server_options = server_options
     return arguments
+
+
+def _is_for_server(word: str) -> bool:
+    return word.startswith("-") and word.partition("=")[0] not in _OF_SERVE
 
 
 def build() -> argparse.ArgumentParser:
@@ -53,9 +59,7 @@ def build() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in _COMMANDS:
         about = f"{command.help[0].upper()}{command.help[1:]}.\n{command.more}"
-        each = commands.add_parser(
-            command.name, help=command.help, description=about, formatter_class=_Formatter, allow_abbrev=False
-        )
+        each = commands.add_parser(command.name, help=command.help, description=about, formatter_class=_Formatter)
         group = each.add_mutually_exclusive_group() if command.exclusive else each  # argparse fails on an empty one
         for name, details in command.options.items():
             (group if name in command.exclusive else each).add_argument(*name.split(), **details)
