@@ -308,8 +308,8 @@ async def test_so_is_a_body_that_is_no_json_object(api: Api) -> None:
         ("text/plain", hello, 415, "must be JSON"),
         ("application/json", "{", 400, "is not JSON: Expecting property name enclosed in double quotes: line 1"),
         ("application/json", "[]", 400, "is not a JSON object"),
-        ("application/json", b"\xff\xfe\xff", 400, "is not JSON: 'utf-8' codec can't decode"),
-        ("application/json", "[" * 100_000, 400, "is not JSON: maximum recursion depth"),
+        ("application/json", b"\xff\xfe\xff", 400, "is not JSON: 'utf-16-le' codec can't decode"),
+        ("application/json", "[" * 100_000, 400, "is not JSON: "),
         ("application/json", '{"x": ' + "1" * 5000 + "}", 400, "is not JSON: Exceeds the limit"),
     ):
         got = await api.raw("POST", CHAT, content=body, headers={**api.bearer, "Content-Type": kind})
