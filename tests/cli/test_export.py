@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.cli.export import EMPTY, split
-from copilot_kernel.cli.sessions import AMBIGUOUS
+from copilot_kernel.cli.sessions import AMBIGUOUS, LISTED
 from copilot_kernel.conversation.model import Attachment, Entry, Message
 from copilot_kernel.conversation.text import GrowingText
 from copilot_kernel.store.turns import LINE_DAMAGED
@@ -132,21 +132,16 @@ def test_without_a_log_the_agent_s_failure_is_the_error(program, converse, store
 # -- mistakes -----------------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_session_names_the_most_recent_ones(program, store):
+def test_an_unknown_session_is_an_error_that_says_where_to_look(program, store):
     done = program("export", "zzz", "--from-log", "-o", "chat.ipynb", **store)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(
-        f"copilot-kernel: Unknown session zzz.\nMost recent sessions:\n  {SESSION}\nLooked for "
-    )
+    assert done.stderr.startswith(f"copilot-kernel: Unknown session zzz.\n{LISTED} Looked for ")
 
 
-def test_a_beginning_of_two_ids_names_both(program, store, tmp_path):
+def test_a_beginning_of_two_ids_is_not_enough(program, store, tmp_path):
     write(tmp_path / "copilot" / "session-state" / "0000" / "events.jsonl", [asked("hi")])
     done = program("export", "000", "--from-log", "-o", "chat.ipynb", **store)
-    assert (done.returncode, sorted(done.stderr.splitlines())) == (
-        2,
-        ["  0000", f"  {SESSION}", f"copilot-kernel: {AMBIGUOUS.format(2, '000')}"],
-    )
+    assert (done.returncode, done.stderr) == (2, f"copilot-kernel: {AMBIGUOUS.format(2, '000')}\n{LISTED}\n")
     assert program("export", "0000", "--from-log", "-o", "chat.ipynb", **store).returncode == 0
 
 

@@ -28,9 +28,8 @@ from ..store.sessions import LOG, StoredSession, folders, stored, summary
 from .error_text import FAILED
 
 MAX_TITLE_CHARS, MAX_FOLDER_CHARS = 60, 40
-AMBIGUOUS = "{} session ids begin with {}:"
-MAX_NAMED_SESSIONS = 5
-"""Sessions that an error message names."""
+AMBIGUOUS = "{} session ids begin with {}."
+LISTED = "`copilot-kernel sessions` lists them."
 HEAD = ("ID", "Last used", "Where", "Folder", "Title")
 DISK, AGENT = "disk", "agent"
 
@@ -106,9 +105,9 @@ def find_session(sessions: Sequence[IndexedSession], typed: str, looked_in: str)
     exact = [session for session in sessions if session.id == typed]
     matching = exact or [session for session in sessions if session.id.startswith(typed)]
     if len(matching) > 1:
-        raise UsageError(AMBIGUOUS.format(len(matching), typed), _names(matching))
+        raise UsageError(AMBIGUOUS.format(len(matching), typed), LISTED)
     if not matching:
-        raise UsageError(f"Unknown session {typed}.", f"Most recent sessions:\n{_names(sessions)}\n{looked_in}")
+        raise UsageError(f"Unknown session {typed}.", f"{LISTED} {looked_in}")
     return matching[0]
 
 
@@ -127,11 +126,6 @@ def _is_in(session: IndexedSession, folder: str) -> bool:
     if not session.cwd:
         return AGENT in session.sources
     return os.path.realpath(session.cwd) == os.path.realpath(folder)
-
-
-def _names(sessions: Sequence[IndexedSession]) -> str:
-    more = [f"and {len(sessions) - MAX_NAMED_SESSIONS} more"] if len(sessions) > MAX_NAMED_SESSIONS else []
-    return "\n".join(f"  {name}" for name in [*(session.id for session in sessions[:MAX_NAMED_SESSIONS]), *more])
 
 
 def _seconds(text: str) -> float:

@@ -6,7 +6,7 @@ kinds are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,9 @@ from ..acp.messages import (
     NoticeUpdate,
     ResourceLink,
     SessionState,
+    Speaker,
     TextBlock,
     ToolCallUpdate,
-    Update,
 )
 from ..conversation import reduce
 from ..conversation.model import Conversation, Entries, ToolCall
@@ -107,34 +107,26 @@ Meaning = Callable[[LogEvent, Conversation], Conversation]
 """Returns the conversation after an event."""
 
 
-def _updates(updates_of: Callable[[LogEvent], Iterable[Update]]) -> Meaning:
-    """The meaning of an event that is the same as these updates of an agent."""
-
-    def meaning(event: LogEvent, conversation: Conversation) -> Conversation:
-        for update in updates_of(event):
-            conversation = reduce.reduce(conversation, update)
-        return conversation
-
-    return meaning
-
-
-def _message(event: LogEvent) -> Iterator[Update]:
+def _message(event: LogEvent, conversation: Conversation) -> Conversation:
     """A sub-agent's message is a thought of the agent that started it."""
     name = as_id(event.data.get("messageId")) or None
     if thought := as_str(event.data.get("reasoningText")):
-        yield Chunk("thought", TextBlock(thought), name)
+        conversation = reduce.reduce(conversation, Chunk("thought", TextBlock(thought), name))
     if text := as_str(event.data.get("content")):
-        yield Chunk("thought" if event.agent else "agent", TextBlock(text), name)
+        speaker: Speaker = "thought" if event.agent else "agent"
+        conversation = reduce.reduce(conversation, Chunk(speaker, TextBlock(text), name))
+    return conversation
 
 
 def _notice(severity: str, title: str = "") -> Meaning:
     """A line with this title, or with the event's own message."""
 
-    def updates(event: LogEvent) -> Iterator[Update]:
-        if words := title or as_str(event.data.get("message")):
-            yield NoticeUpdate(severity, words, as_str(event.data.get("url")))
+    def meaning(event: LogEvent, conversation: Conversation) -> Conversation:
+        words = title or as_str(event.data.get("message"))
+        line = NoticeUpdate(severity, words, as_str(event.data.get("url")))
+        return reduce.reduce(conversation, line) if words else conversation
 
-    return _updates(updates)
+    return meaning
 
 
 def _call_id(event: LogEvent) -> str:
@@ -143,14 +135,14 @@ def _call_id(event: LogEvent) -> str:
     return f"{event.agent}/{name}" if event.agent else name
 
 
-def _call_started(event: LogEvent) -> Iterator[Update]:
+def _call_started(event: LogEvent, conversation: Conversation) -> Conversation:
     name, raw_input = as_str(event.data.get("toolName")), event.data.get("arguments")
     arguments = as_dict(raw_input)
     path = as_str(arguments.get("path") or arguments.get("file_path") or arguments.get("fileName"))
     # `str_replace_editor` is four tools in one.
     action = as_str(arguments.get("command")) if name == "str_replace_editor" else name
     title = as_str(arguments.get("description")) or as_str(event.data.get("toolTitle")) or f"{name} {path}".strip()
-    yield ToolCallUpdate(
+    call = ToolCallUpdate(
         id=_call_id(event),
         begins=True,
         title=title,
@@ -162,6 +154,7 @@ def _call_started(event: LogEvent) -> Iterator[Update]:
         raw_input=raw_input,
         meta={"github.com/copilot": {"agentId": event.agent}} if event.agent else None,
     )
+    return reduce.reduce(conversation, call)
 
 
 def _changes(arguments: Json, path: str) -> tuple[Diff] | None:
@@ -215,7 +208,7 @@ def _state(event: LogEvent, conversation: Conversation) -> Conversation:
 
 
 _MEANINGS: Mapping[str, Meaning] = {
-    "assistant.message": _updates(_message),
+    "assistant.message": _message,
     "permission.completed": _decided,
     "session.error": _notice("error"),
     "session.mode_changed": _state,
@@ -223,8 +216,8 @@ _MEANINGS: Mapping[str, Meaning] = {
     "session.snapshot_rewind": _notice("info", REWOUND),
     "session.warning": _notice("warning"),
     "tool.execution_complete": _call_completed,
-    "tool.execution_start": _updates(_call_started),
-    "tool.user_requested": _updates(_call_started),
+    "tool.execution_start": _call_started,
+    "tool.user_requested": _call_started,
     DAMAGED: _notice("warning", LINE_DAMAGED),
     START: _state,
 }
