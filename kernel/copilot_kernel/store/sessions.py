@@ -1,6 +1,6 @@
 """The sessions that Copilot CLI keeps on disk: where their logs are, what is in one, and a summary from its beginning.
 
-A log is `session-state/{id}/events.jsonl`. Copilot itself moves logs of the layout before this one when it loads them.
+A log is `session-state/{id}/events.jsonl`. Copilot imports logs of the layout before this one when it resumes them.
 """
 
 from __future__ import annotations
