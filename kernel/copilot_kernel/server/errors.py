@@ -37,7 +37,6 @@ ERROR_TYPES: Mapping[int, str] = {
     403: "permission_error",
     404: "not_found",
     405: "method_not_allowed",
-    426: "upgrade_required",
     429: "rate_limit_error",
     500: "server_error",
     501: "not_implemented",
