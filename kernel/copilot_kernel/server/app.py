@@ -235,7 +235,6 @@ class CopilotApp(ExtensionApp):
         """End every conversation and every agent."""
         self._sweeper.stop()
         await self.context.chats.close()
-        self.context.media.close()
         await self.context.pool.close()
 
     async def _sweep(self) -> None:
