@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-from anyio.lowlevel import checkpoint
 
 from .. import config
 from ..acp.messages import SessionInfo
@@ -144,7 +143,7 @@ def _listed(settings: Settings, here: bool) -> tuple[SessionInfo, ...]:
 
 
 def with_chat(settings: Settings, seconds: float, late: str, use: Callable[[Chat], Awaitable[T]]) -> T:
-    """Start an agent of our own, return what `use` returns, and end it. Nothing is tried again after a pause.
+    """Start an agent of our own, return what `use` returns, and end it. Nothing is tried again.
 
     Raises CopilotError; AgentStartFailed with the text `late` after `seconds`.
     """
@@ -152,12 +151,9 @@ def with_chat(settings: Settings, seconds: float, late: str, use: Callable[[Chat
     # What is typed in a shell is the user's, and so is its environment.
     settings = replace(settings, agent_sharing="off", widened=())
 
-    async def no_pause(_: float) -> None:
-        await checkpoint()
-
     async def outcome() -> T | CopilotError:
         with anyio.move_on_after(seconds):
-            async with open_chat(settings, retry=Retry(sleep=no_pause)) as chat:
+            async with open_chat(settings, retry=Retry(max_attempts=1)) as chat:
                 try:
                     return await use(chat)
                 except CopilotError as error:
