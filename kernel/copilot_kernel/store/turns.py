@@ -59,7 +59,8 @@ class PastTurn:
 
 def turns(path: Path) -> Iterator[PastTurn]:
     """The turns in the log at `path`. Raises CopilotError."""
-    past, conversation = None, Conversation(state=SessionState(""))
+    past: PastTurn | None = None
+    conversation = Conversation(state=SessionState(""))
     for event in events(path):
         if event.type == PROMPT and not event.agent and _is_typed(event):
             if past is not None:
