@@ -89,7 +89,7 @@ def _setting(default: Any, parse: Parse, help: str, **more: Any) -> Any:
 class Settings:
     """Settings of the user. `origins` names the source of each field, `problems` what could not be read.
 
-    `docs/settings.md` is made from the declarations: `python -m tests.settings_docs` writes it anew.
+    `docs/settings.md` is made from the declarations: `python -m tests.docs_tables` writes it anew.
     """
 
     agent: str = _setting(

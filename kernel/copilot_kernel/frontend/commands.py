@@ -1,6 +1,7 @@
 """Our `%commands`: what a cell asks for, and the table of commands, which also makes help and completion.
 
-A new command is a function in one of the `…_commands` modules, a row of `TABLE` and one of `docs/commands.md`.
+A new command is a function in one of the `…_commands` modules, a row of `TABLE` and a name in `TOPICS`;
+`python -m tests.docs_tables` adds it to `docs/commands.md`.
 """
 
 from __future__ import annotations
