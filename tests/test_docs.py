@@ -16,7 +16,8 @@ from copilot_kernel.cli.parser import parse
 from copilot_kernel.config import PREFIX, Settings
 from copilot_kernel.frontend.commands import TABLE
 
-from tests.docs_tables import TABLES, written
+from tests.docs_lists import PAGES as GENERATED
+from tests.docs_lists import written
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -110,10 +111,10 @@ def test_examples_in_python_compile() -> None:
             compile(text, name, "exec")
 
 
-@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.name)
-def test_tables_of_settings_and_commands_are_those_of_the_code(path: Path) -> None:
+@pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
+def test_lists_of_settings_and_commands_are_those_of_the_code(path: Path) -> None:
     page = path.read_text("utf-8")
-    assert page == written(page, TABLES[path]), "write it anew: python -m tests.docs_tables"
+    assert page == written(page, GENERATED[path]()), "write it anew: python -m tests.docs_lists"
 
 
 def test_the_readme_is_read_in_ninety_seconds() -> None:
