@@ -185,9 +185,9 @@ def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(demo: Session) -> None
     assert "denied" in ran()
     allowed = demo.run("%permissions allow Bash(echo *)", answer="1").text
     assert allowed.endswith("✓ Allowed in this conversation: Bash(echo *)")
-    assert "allowed by rule `Bash(echo *)`" in ran()
+    assert "allowed by rule “Bash(echo *)”" in ran()
     demo.run("%permissions deny Bash(echo out)")
-    assert "denied by rule `Bash(echo out)`" in ran()
+    assert "denied by rule “Bash(echo out)”" in ran()
     shown = demo.run("%permissions").text
     assert ["allow", "Bash(echo", "*)", "this", "conversation"] in [line.split() for line in shown.splitlines()]
     decided = [line.split() for line in shown.splitlines() if "$ echo out" in line]
@@ -197,14 +197,14 @@ def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(demo: Session) -> None
         ("denied", "rule"),
     ]
     assert "No longer in force" in demo.run("%permissions remove Bash(echo out)", answer="1").text
-    assert "allowed by rule `Bash(echo *)`" in ran()
+    assert "allowed by rule “Bash(echo *)”" in ran()
     demo.run("%new")
     assert "denied" in ran()
 
 
 def test_a_rule_that_means_everything_is_set_with_a_warning(demo: Session) -> None:
     text = demo.run("%permissions allow Bash(python *)", answer="1").text
-    assert "⚠ Bash(python *): `python` can run any program" in text
+    assert "⚠ Bash(python *): “python” can run any program" in text
     assert "Bash(python *)" in demo.run("%status").text
 
 
@@ -215,7 +215,7 @@ def test_a_rule_can_be_kept_in_the_config_file(start: Start, tmp_path: Path) -> 
     assert said.splitlines()[-1] == f"✓ Allowed from now on: Bash(echo out) (saved in {config})."
     assert json.loads(config.read_text()) == {"allow": ["Bash(echo out)"]}
     made.run("%new")
-    assert "allowed by rule `Bash(echo out)`" in made.run("demo: shell echo out", live=False).text
+    assert "allowed by rule “Bash(echo out)”" in made.run("demo: shell echo out", live=False).text
     assert f"It is still in: {config}" in made.run("%permissions remove Bash(echo out)").text
 
 

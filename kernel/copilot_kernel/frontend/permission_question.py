@@ -17,7 +17,7 @@ from ..permissions.question import PermissionAnswer, Question
 from ..rendering.answers import PLACES, answers_to
 from ..rendering.markup import Bundle
 from ..rendering.permission_options import settings_for
-from ..rendering.plain import visible_line, visible_text
+from ..rendering.plain import quoted, visible_line, visible_text
 from ..rendering.question import headline, languages_in, question_html, question_text, render_question
 from ..rendering.typed_answer import line_prompt, read_line, typed_answer
 from .open_question import NOBODY, AskLine, OpenQuestion
@@ -77,7 +77,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
             answer = replace(answer, feedback=reply.reason)
         elif reply.rule:
             if complaint := self._review.complaint(reply.rule):
-                return visible_text(complaint)
+                return visible_text(quoted(complaint))
             answer = replace(answer, rule=reply.rule, keep=reply.keep)
         self.settle(answer)
         return ""

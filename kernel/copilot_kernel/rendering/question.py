@@ -33,7 +33,7 @@ from .markup import (
     without_buttons,
 )
 from .permission_options import STANDING, WHY, agents_words, is_for_a_reason, label, remembered
-from .plain import hidden_warning, split_lines, visible_line, visible_text
+from .plain import hidden_warning, quoted, split_lines, visible_line, visible_text
 from .subject import SUBFOLDER, LocatedPath, remarks_on, subject
 from .tool_call import languages_of
 
@@ -88,6 +88,7 @@ class QuestionView:
     def __init__(self, question: Question, root: str = "") -> None:
         self.question, self.call, self.root = question, question.call, root
         self.subject = about = subject(question, root)
+        self.why = quoted(question.why)
         self.title = "" if about.is_evident else about.title
         is_other = about.commands or about.is_of_notebook or about.mcp_tool
         is_of_file = self.call.kind == "edit" and len(about.changes) == 1 and not is_other
@@ -134,7 +135,7 @@ class QuestionView:
             yield RED, hidden
         places = (*(place for place, _ in about.changes), *(about.paths if about.is_evident else ()))
         marked = (f"{place.remark.capitalize()}: {place.path}" for place in dict.fromkeys(places) if place.remark)
-        more = (*marked, *remarks_on(about.commands), "" if question.is_routine else question.why)
+        more = (*marked, *remarks_on(about.commands), "" if question.is_routine else self.why)
         yield from ((AMBER, line) for line in more if line)
 
     @property
@@ -187,8 +188,8 @@ class QuestionView:
         """Why the user is asked, what would allow it, and what the agent makes of an answer that it remembers."""
         question, options = self.question, self.question.options
         rules = list(map(LocatedPath, question.rules))
-        if question.why:
-            yield _text_fact("Why you are asked", question.why)
+        if self.why:
+            yield _text_fact("Why you are asked", self.why)
         if rules:
             yield _fact(f"Rule{'s' * (len(rules) > 1)} that would allow this", *rules, font=FONT, in_view=False)
         for option in options:
