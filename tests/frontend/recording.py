@@ -78,7 +78,7 @@ class RecordingCell:
         self.prompts: list[str] = []
         self.owned = self.busied = 0
         self.request, self.saved_id = None, self.cell_id or ""
-        self.request_id, self.source, self.status_id = uuid4().hex, "", ""
+        self.request_id, self.source = uuid4().hex, ""
         self.shown = dict[object, tuple[Bundle, Bundle]]()
         self.typed: asyncio.Queue[str | None] = asyncio.Queue()
         self._outputs: dict[Any, Bundle] = {}

@@ -20,6 +20,8 @@ Bundle = dict[str, Any]
 Output = tuple[Bundle, dict[str, Any]]
 """The MIME bundle of a display, and its metadata."""
 
+BLANK: Bundle = {"text/plain": "", "text/html": ""}
+"""A display without content."""
 MAX_MESSAGE_DEPTH = 64
 """Limit of nested containers in a message."""
 
@@ -74,9 +76,6 @@ class Cell:
     `live`: a user is watching and can be asked; False in a batch run (nbclient, nbval, papermill). `cell_id`: the
     notebook cell; None in a console. `widgets`: widgets may be shown, and clicks on them arrive while the cell runs.
     """
-
-    status_id = ""
-    """The display that says, on top, what the turn is doing, until the cell's output area takes it over."""
 
     def __init__(self, kernel: Kernel, request: Request, *, live: bool, cell_id: str | None) -> None:
         self._kernel, self.request = kernel, request

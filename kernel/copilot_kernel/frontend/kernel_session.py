@@ -16,7 +16,6 @@ from . import gateway, vs_code
 from .cell import Cell
 from .chat_runner import ChatRunner
 from .command_context import CommandContext
-from .first_status import first_status
 from .page_notebook import PageNotebook
 from .page_turn import PageTurn
 from .pickers import Pickers
@@ -91,18 +90,17 @@ class KernelSession(ChatRunner):
         if vs_code.is_cell(cell.cell_id) and (path := vs_code.notebook_of(cell.cell_id or "")):
             os.environ["JPY_SESSION_NAME"] = path  # as Jupyter's server does
             cell.saved_id = await asyncio.to_thread(saved_id, path, cell.source)
-        with first_status(cell, code):
-            try:
-                return await self._run(cell, code, dict(values or {}))
-            except AuthRequired as error:
-                # First of all: an agent that is started again may have forgotten the conversation.
-                if cell.live and error.method != "authenticate" and any(each.is_askable for each in error.methods):
-                    from .cell_output import CellOutput
+        try:
+            return await self._run(cell, code, dict(values or {}))
+        except AuthRequired as error:
+            # First of all: an agent that is started again may have forgotten the conversation.
+            if cell.live and error.method != "authenticate" and any(each.is_askable for each in error.methods):
+                from .cell_output import CellOutput
 
-                    with suppress(CopilotError):  # which is shown
-                        await CellOutput(cell, self._pickers, set()).confirm(SIGN_IN, "Sign in")
-                        await self._run(cell, "%login", {})
-                raise
+                with suppress(CopilotError):  # which is shown
+                    await CellOutput(cell, self._pickers, set()).confirm(SIGN_IN, "Sign in")
+                    await self._run(cell, "%login", {})
+            raise
 
     async def _run(self, cell: Cell, code: str, values: dict[str, str]) -> Turn | None:
         from ..rendering.failure import render_failure
@@ -167,7 +165,7 @@ class KernelSession(ChatRunner):
         self.report_notices(cell)
         await self._introduce(cell)
         self._page = page
-        before = {*cell.shown} - {cell.status_id}
+        before = {*cell.shown}
         display = Display(
             cell,
             cwd=settings.folder,
