@@ -60,7 +60,7 @@ class ChatRunner:
         self._make_chat = make_chat
         self._life: _Life | None = None
         self._opening = asyncio.Lock()
-        self._is_closed = False
+        self._is_closed = self._is_reserved = False
         self.chat: Chat | None = None
         """The chat; None before it is first needed."""
         self._asking = 0
@@ -103,9 +103,16 @@ class ChatRunner:
 
     async def opened(self) -> Chat:
         """Return the chat, which is opened if need be, for what needs no waiting; see `do` for the rest."""
-        await self._open()
-        assert self.chat is not None
-        return self.chat
+        async with self._opening:
+            if self._is_closed:
+                raise asyncio.CancelledError("the kernel is ending")
+            if self._life is not None and self._is_reserved and not self._life.fits():
+                await self.close_reserve(CLOSE_LIMIT)
+            self._is_reserved = False
+            if self._life is None or self._life.task.done():
+                self._life = _Life(self._make_chat)
+            self.chat = await self._life.opened()
+            return self.chat
 
     async def idle(self) -> None:
         """Wait until nothing is being done with the chat."""
@@ -125,12 +132,12 @@ class ChatRunner:
         """
         if self._life is not None or self._is_closed:
             return None
-        self._life = _Life(make_chat, fits)
+        self._life, self._is_reserved = _Life(make_chat, fits), True
         return await self._life.opened()
 
     async def close_reserve(self, limit: float) -> None:
         """Close the chat that was opened before it was needed, unless it is in use; see `close`."""
-        if self._life is not None and self.chat is None:
+        if self._life is not None and self._is_reserved:
             life, self._life = self._life, None
             await life.close(limit)
 
@@ -148,17 +155,6 @@ class ChatRunner:
         await _broken_off(*self._doing)
         if self._life is not None:
             await self._life.close(limit)
-
-    async def _open(self) -> _Life:
-        async with self._opening:
-            if self._is_closed:
-                raise asyncio.CancelledError("the kernel is ending")
-            if self._life is not None and not (self._life.task.done() or self._life.fits()):
-                await self.close_reserve(CLOSE_LIMIT)
-            if self._life is None or self._life.task.done():
-                self._life = _Life(self._make_chat)
-            self.chat = await self._life.opened()
-            return self._life
 
 
 async def _broken_off(*tasks: asyncio.Task[Any]) -> None:
