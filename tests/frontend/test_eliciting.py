@@ -1,4 +1,4 @@
-"""What an agent wants to know: filled in with widgets, or declined."""
+"""What an agent wants to know: filled in with widgets, line by line, or declined by nobody."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer, Field
 from copilot_kernel.conversation.form import REQUIRED, WHOLE_NUMBER
 from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.open_question import NOBODY
-from copilot_kernel.frontend.other_questions import NO_FORM
 from copilot_kernel.rendering.elicitation import elicitation_text
 from ipywidgets import Widget
 
@@ -121,18 +120,23 @@ async def test_a_request_that_is_withdrawn_takes_no_click_and_says_so(models: Mo
 # -- a line of input, and nobody -------------------------------------------------------------------------------------
 
 
-async def test_in_a_console_an_address_is_consented_to_and_a_form_declined() -> None:
+async def test_in_a_console_it_is_printed_and_asked_line_by_line() -> None:
     cell = RecordingCell(cell_id=None)
-    cell.typed.put_nowait("Agree")
-    assert await (await ask(cell, VISIT)).end() == ElicitationAnswer("accept")
-    assert await (await ask(cell)).end() == ElicitationAnswer("decline", reason=NO_FORM)
-    assert cell.printed.endswith(f"{elicitation_text(FORM)}\nℹ Declined ({NO_FORM})\nWho are you?\n")
+    for line in ("1", "", "Ada", "x", "7", "red", "2,1", "n"):
+        cell.typed.put_nowait(line)
+    values = {"name": "Ada", "age": 7, "colour": "r", "extras": ("b", "r"), "gift": False}
+    assert await (await ask(cell)).end() == ElicitationAnswer("accept", values)
+    assert cell.printed == (
+        f"{elicitation_text(FORM)}\n"
+        "ℹ Answered: Name: Ada; Age: 7; Colour: Red; Extras: Blue, Red; Gift: no\nWho are you?\n"
+    )
+    assert cell.prompts[1:3] == ["Name (required): ", f"{REQUIRED} Name (required): "]
 
 
 async def test_at_the_end_of_input_it_is_not_answered() -> None:
     cell = RecordingCell(cell_id=None)
     cell.typed.put_nowait(None)
-    assert await (await ask(cell, VISIT)).end() == ElicitationAnswer("cancel", reason="no answer was given")
+    assert await (await ask(cell)).end() == ElicitationAnswer("cancel", reason="no answer was given")
 
 
 @pytest.mark.parametrize("request_", [FORM, VISIT])

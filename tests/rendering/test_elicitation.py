@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField
 from copilot_kernel.rendering.elicitation import (
@@ -10,9 +11,11 @@ from copilot_kernel.rendering.elicitation import (
     UNSAFE,
     answer_line,
     elicitation_text,
+    interview,
     render_elicitation,
 )
 from copilot_kernel.rendering.question import OPEN
+from copilot_kernel.rendering.typed_answer import MAX_ATTEMPTS
 
 from .allowed import problems, text_of
 from .hostile import HOSTILE
@@ -142,3 +145,80 @@ def test_nothing_is_hidden_in_a_message(value):
 ])  # fmt: skip
 def test_one_line_says_what_was_decided(request_, answer, line):
     assert answer_line(request_, answer) == line
+
+
+# -- line by line ------------------------------------------------------------------------------------------------------
+
+COLORS = (FieldChoice("r", "Red"), FieldChoice("g", "Green"), FieldChoice("b"))
+NAME = FormField("name", "text", "Name", required=True)
+FIELDS = (
+    NAME,
+    FormField("count", "integer", "How many", least=1, default=3),
+    FormField("colour", "choice", "Colour", choices=COLORS),
+    FormField("extras", "choices", "Extras", choices=COLORS, default=("r", "b")),
+    FormField("gift", "boolean", "A gift?", default=False),
+)
+INTERVIEW = Elicitation("Who?", fields=FIELDS)
+
+
+def interviewed(request: Elicitation, *lines: str) -> tuple[list[str], ElicitationAnswer | None]:
+    """What is asked, and the answer in the end; None if there are too few lines."""
+    prompts, left = [], [*lines]
+
+    async def ask(prompt: str) -> str:
+        prompts.append(prompt)
+        if not left:
+            raise EOFError
+        return left.pop(0)
+
+    try:
+        return prompts, anyio.run(interview, request, ask)
+    except EOFError:
+        return prompts, None
+
+
+def test_each_field_is_asked_and_the_values_are_the_answer():
+    assert interviewed(INTERVIEW, "1\n", "Ada\n", "5", "2", "red, 3", "y") == (
+        [
+            "1) Answer  2) Decline: ",
+            "Name (required): ",
+            "How many (a whole number, at least 1; default: 3): ",
+            "Colour 1) Red  2) Green  3) b: ",
+            "Extras (choose any number; numbers separated by commas; default: r, b) 1) Red  2) Green  3) b: ",
+            "A gift? (y or n; default: n): ",
+        ],
+        ElicitationAnswer("accept", {"name": "Ada", "count": 5, "colour": "g", "extras": ("r", "b"), "gift": True}),
+    )
+
+
+def test_an_empty_line_takes_the_default_or_leaves_the_field_out():
+    _, answer = interviewed(INTERVIEW, "1", "Ada", "", "", "", "")
+    assert answer == ElicitationAnswer("accept", {"name": "Ada", "count": 3, "extras": ("r", "b"), "gift": False})
+
+
+@pytest.mark.parametrize(("field", "line", "prompt"), [
+    (NAME, "", "This field is required. Name (required): "),
+    (FormField("n", "integer"), "many", "Enter a whole number, such as 3. n (a whole number): "),
+    (FormField("c", "choice", choices=COLORS), "4", "Type a number from 1 to 3. c 1) Red  2) Green  3) b: "),
+    (FormField("c", "choices", choices=COLORS, least=2), "1",
+     "Choose at least 2. c (at least 2 of these; numbers separated by commas)"
+     " 1) Red  2) Green  3) b: "),
+    (FormField("g", "boolean"), "perhaps", "Type y or n. g (y or n): "),
+])  # fmt: skip
+def test_a_mistake_is_told_and_the_field_asked_again(field, line, prompt):
+    prompts, answer = interviewed(Elicitation("", fields=(field,)), "1", line)
+    assert (prompts[-1], answer) == (prompt, None)
+
+
+@pytest.mark.parametrize("line", ["2", "decline", " NO \n"])
+def test_it_can_be_declined(line):
+    assert interviewed(visit("https://x.example"), "yes")[1] == ElicitationAnswer("accept")
+    assert interviewed(INTERVIEW, line)[1] == ElicitationAnswer("decline")
+
+
+def test_nothing_but_nonsense_is_no_answer_in_the_end():
+    lines = ["what?"] * (MAX_ATTEMPTS + 1)
+    prompts, answer = interviewed(INTERVIEW, *lines)
+    assert (len(prompts), answer) == (MAX_ATTEMPTS, None)
+    prompts, answer = interviewed(INTERVIEW, "1", *[""] * (MAX_ATTEMPTS + 1))
+    assert (len(prompts), answer) == (1 + MAX_ATTEMPTS, None)

@@ -7,6 +7,7 @@ import re
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption, ResourceLink, TerminalContent, TextBlock
 from copilot_kernel.conversation.excerpt import Excerpt
+from copilot_kernel.conversation.form import InputError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import GREEN
@@ -190,6 +191,33 @@ def test_hostile_text_in_every_field_of_a_question_is_only_text(text):
         assert "\u202e" not in QuestionView(question, root).text + QuestionView(question, root).html
 
 
+# -- questions inside a permission request ---------------------------------------------------------------------------
+
+
+def test_questions_inside_a_permission_request_are_readable_and_the_rest_is_shown_beside_them():
+    options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": ""}]
+    colour = {"question": "Which colour?", "header": "Colour", "multiSelect": True, "options": options}
+    raw_input = {"questions": [colour, {"question": "Why?"}], "secret": 1}
+    assert QuestionView(asked(title="Please answer", kind="think", raw_input=raw_input)).text == (
+        "The agent has questions: Please answer\nQuestions:\n"
+        "  Colour: Which colour? (choose any number)\n    - Red: warm\n    - Blue\n  Why?\nInput:\n  secret: 1"
+    )
+
+
+@pytest.mark.parametrize("questions", [
+    "Why?",
+    [],
+    [{"question": 5}],
+    [{"question": "Why?", "command": "hidden"}],
+    [{"question": "Why?", "multiSelect": "hidden"}],
+    [{"question": "Why?", "options": [{"label": "a", "run": "hidden"}]}],
+])  # fmt: skip
+def test_questions_that_hold_anything_unknown_are_shown_as_they_came(questions):
+    shown = QuestionView(asked(kind="think", raw_input={"questions": questions, "x": 1})).text
+    assert shown.startswith("Let the agent think about this?")
+    assert ("hidden" in shown) == ("hidden" in str(questions))
+
+
 # -- where, why, and what "always" means -----------------------------------------------------------------------------
 
 
@@ -249,6 +277,8 @@ def test_the_title_that_says_most_heads_the_question(fuller, title, also):
      "Use the tool run of “lab”?"),
     ({"title": "put", "name": "mcp__lab__put", "kind": "edit", "content": (Diff("/project/a.py", None, "x"),)},
      "Use the tool put of “lab”?"),
+    ({"title": "echo", "name": "mcp__lab__echo", "kind": "think", "raw_input": {"questions": [{"question": "a"}]}},
+     "Use the tool echo of “lab”?"),
     ({"title": "lab/echo", "raw_input": {"server": "lab", "tool": "echo"}}, "Use the tool echo of “lab”?"),
     ({"title": "other", "raw_input": {"server": "lab", "tool": "echo"}}, "Use this tool? other"),
     ({"title": "new.py", "kind": "edit", "fuller_title": "src/new.py"}, "Change this file? src/new.py"),
@@ -336,9 +366,10 @@ def test_colours_leave_nothing_of_a_command_out(command):
     assert command in shown
 
 
-def test_a_command_is_coloured():
-    html = QuestionView(asked(raw_input={"command": "ls 'a b'"})).html
+def test_a_command_is_coloured_and_not_broken_after_hyphens():
+    html = QuestionView(asked(raw_input={"command": "ls 'a b' --all-files"})).html
     assert f'<span style="color:{GREEN}">&#x27;a b&#x27;</span>' in html
+    assert '<span style="display:inline-block">--all-files</span>' in html
 
 
 def test_what_is_kept_says_that_it_was_not_answered():
@@ -362,7 +393,8 @@ def test_a_typed_line_is_a_number_a_name_or_a_rejection_with_a_reason(line, answ
 
 @pytest.mark.parametrize("line", ["allow once because I say so", "maybe because it is late", "maybe", "Yes"])
 def test_no_other_line_is_an_answer(line):
-    assert typed_answer(Question(1, call(), OPTIONS), line) is None
+    with pytest.raises(InputError):
+        typed_answer(Question(1, call(), OPTIONS), line)
 
 
 def test_where_nothing_can_be_rejected_no_reason_is_offered():

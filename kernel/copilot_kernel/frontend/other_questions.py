@@ -10,7 +10,7 @@ from copilot_widgets.answers import Answers, Choice, Reply
 from ..acp.elicitation import Elicitation, ElicitationAnswer, FormField
 from ..conversation.form import Entered, fill
 from ..conversation.model import Notice
-from ..rendering.elicitation import answer_line, choice_text, elicitation_text, hint, render_elicitation
+from ..rendering.elicitation import answer_line, choice_text, elicitation_text, hint, interview, render_elicitation
 from ..rendering.markup import Bundle
 from ..rendering.plain import one_line, visible_text
 from ..rendering.question import render_confirmation
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from copilot_widgets.base import Interactive
     from copilot_widgets.form import FormInput
 
-NO_FORM = "this front end cannot show forms"
-
 _NO_ENTRY = -1
 _CONSENT = Answers((Choice(0, "Agree", "you visit the address yourself", is_suggested=True), Choice(1, "Decline")))
 _KEYS = {"choices": "hold Ctrl or ⌘ to choose several"}
@@ -30,11 +28,11 @@ _KINDS = {"boolean": "tick", "choice": "one", "choices": "many"}
 
 
 class ActionQuestion(OpenQuestion[ElicitationAnswer]):
-    """A question that is accepted or declined; `answers` are the two buttons for it, in this order."""
+    """A question that is accepted or declined; `answers` are the buttons for it, in this order."""
 
     def __init__(self, entry_id: int, title: str, answers: Answers) -> None:
         super().__init__(entry_id, f"form {-entry_id}", title)
-        self._answers, self._names = answers, [choice.label for choice in answers.choices]
+        self._answers = answers
 
     def make_widgets(self, on_move: Callable[[], object]) -> Interactive:
         from copilot_widgets.permission import AnswerCard
@@ -44,11 +42,6 @@ class ActionQuestion(OpenQuestion[ElicitationAnswer]):
     def _reply(self, reply: Reply) -> str:
         self.settle(ElicitationAnswer("accept" if reply.option == 0 else "decline"))
         return ""
-
-    async def read_lines(self, ask: AskLine) -> ElicitationAnswer:
-        """Read an answer; what is neither counts as a no."""
-        line = await ask(f"1) {self._names[0]}  2) {self._names[1]}: ")
-        return ElicitationAnswer("accept" if find_index(line, self._names) == 0 else "decline")
 
     def unattended(self) -> ElicitationAnswer:
         return ElicitationAnswer("decline", reason=NOBODY)
@@ -62,10 +55,16 @@ class Confirmation(ActionQuestion):
 
     def __init__(self, title: str, names: tuple[str, str]) -> None:
         super().__init__(_NO_ENTRY, title, Answers((Choice(0, names[0]), Choice(1, names[1], is_suggested=True))))
+        self._names = names
 
     @property
     def static(self) -> Bundle:
         return render_confirmation(self.title)
+
+    async def read_lines(self, ask: AskLine) -> ElicitationAnswer:
+        """Read an answer; what is neither counts as a no."""
+        line = await ask(f"1) {self._names[0]}  2) {self._names[1]}: ")
+        return ElicitationAnswer("accept" if find_index(line, self._names) == 0 else "decline")
 
     def closing_line(self, answer: ElicitationAnswer) -> Notice:
         why = f" ({answer.reason})" if answer.reason else ""
@@ -104,12 +103,7 @@ class ElicitationQuestion(ActionQuestion):
         return [mistakes.get(name, "") for name in names]
 
     async def read_lines(self, ask: AskLine) -> ElicitationAnswer:
-        """Read whether the user agrees to visit an address. A form needs widgets: without them, it is declined."""
-        if self._request.mode != "form":
-            return await super().read_lines(ask)
-        if self.card is None:
-            return ElicitationAnswer("decline", reason=NO_FORM)
-        raise EOFError("a form needs widgets")
+        return await interview(self._request, ask)
 
     def closing_line(self, answer: ElicitationAnswer) -> Notice:
         return Notice(self.entry_id, 0, "info", answer_line(self._request, answer), self._request.message)

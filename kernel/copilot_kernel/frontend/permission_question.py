@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from copilot_widgets.answers import Answers, Place, Reply
@@ -19,7 +19,7 @@ from ..rendering.markup import Bundle
 from ..rendering.permission_options import settings_for
 from ..rendering.plain import quoted, visible_line, visible_text
 from ..rendering.question import QuestionView
-from ..rendering.typed_answer import read_answer
+from ..rendering.typed_answer import line_prompt, read_line, typed_answer
 from .open_question import NOBODY, AskLine, OpenQuestion
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         return ""
 
     async def read_lines(self, ask: AskLine) -> PermissionAnswer:
-        return await read_answer(self.question, ask)
+        return await read_line(ask, line_prompt(self.question), partial(typed_answer, self.question))
 
     def unattended(self) -> PermissionAnswer:
         """Reject it, with the narrowest settings that would allow it.

@@ -1,13 +1,14 @@
-"""An agent's form, or a link that it wants opened: as a person must see it, and how it was answered."""
+"""An agent's form, or a link that it wants opened: as a person must see it, filled in line by line, and answered."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from urllib.parse import urlsplit
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField, Value
-from ..conversation.form import looks_secret
+from ..conversation.form import Entered, InputError, check, looks_secret
 from .markup import (
     AMBER,
     ASKED,
@@ -30,6 +31,7 @@ from .markup import (
 )
 from .plain import one_line, visible_text
 from .question import OPEN
+from .typed_answer import find_index, read_line
 
 SECRET = "This seems to ask for a password or key. Don't enter one: the agent and this notebook would keep it."
 NOT_OPENED = "Nothing opens by itself: open the link if you trust it, then say here whether you agreed."
@@ -37,6 +39,11 @@ UNSAFE = "This is not a web address: opening it may start a program on your comp
 HIDDEN = "•••"
 _MAX_VALUE_CHARS = 80
 _WEB = re.compile(r"https?://[^\s\"'<>]+\Z", re.IGNORECASE)
+_BEGIN = {"form": "1) Answer  2) Decline: ", "url": "1) Agree  2) Decline: "}
+_BEGIN_ANSWERS = {
+    **dict.fromkeys(("1", "answer", "agree", "yes", "y"), True),
+    **dict.fromkeys(("2", "decline", "no", "n"), False),
+}
 _FORMATS = {
     "email": "an e-mail address",
     "uri": "a URL with its scheme, such as https://example.org",
@@ -44,6 +51,8 @@ _FORMATS = {
     "date-time": "a time with its time zone, such as 2026-01-31T12:00:00Z",
 }
 _KINDS = {"number": "a number", "integer": "a whole number"}
+_HOW_TO_TYPE = {"boolean": "y or n", "choices": "numbers separated by commas"}
+_YES, _NO = frozenset({"y", "yes", "true", "1"}), frozenset({"n", "no", "false", "0"})
 
 
 def render_elicitation(request: Elicitation) -> Bundle:
@@ -171,3 +180,74 @@ def _value_text(field: FormField, value: Value) -> str:
     values = value if isinstance(value, tuple) else (value,)
     shown = one_line(", ".join(titles.get(str(each), str(each)) for each in values))
     return shown if len(shown) <= _MAX_VALUE_CHARS else f"{shown[: _MAX_VALUE_CHARS - 1]}…"
+
+
+# -- line by line ----------------------------------------------------------------------------------------------------
+
+
+async def interview(request: Elicitation, ask: Callable[[str], Awaitable[str]]) -> ElicitationAnswer:
+    """Ask for one request line by line, where there are no widgets. Raises EOFError at the end of input, as `ask`."""
+    values: dict[str, Value] = {}
+    if not await read_line(ask, _BEGIN.get(request.mode, _BEGIN["form"]), _agrees):
+        return ElicitationAnswer("decline")
+    for field in request.fields:
+        value = await read_line(ask, _field_prompt(field), partial(_value, field))
+        if value is not None:
+            values[field.name] = value
+    return ElicitationAnswer("accept", values)
+
+
+def _agrees(line: str) -> bool:
+    word = line.strip().casefold()
+    if word not in _BEGIN_ANSWERS:
+        raise InputError("Type 1 or 2.")
+    return _BEGIN_ANSWERS[word]
+
+
+def _value(field: FormField, line: str) -> Value | None:
+    if not line.strip() and field.default is not None:
+        return field.default
+    return check(field, _read(field, line))
+
+
+def _field_prompt(field: FormField) -> str:
+    label = visible_text(one_line(field.label)) or "(no name)"
+    limits = visible_text(one_line(hint(field)))
+    choices = "  ".join(f"{number}) {visible_text(choice_text(each))}" for number, each in enumerate(field.choices, 1))
+    extra = "; ".join(filter(None, (limits, _HOW_TO_TYPE.get(field.kind, ""), _default(field))))
+    return f"{label}{f' ({extra})' if extra else ''}{f' {choices}' if choices else ''}: "
+
+
+def _default(field: FormField) -> str:
+    if field.default is None:
+        return ""
+    if isinstance(field.default, bool):
+        return f"default: {'y' if field.default else 'n'}"
+    values = field.default if isinstance(field.default, tuple) else (field.default,)
+    return visible_text(f"default: {one_line(', '.join(map(str, values)))}")
+
+
+def _read(field: FormField, line: str) -> Entered:
+    """A typed line as what was entered. Raises InputError."""
+    typed = line.strip()
+    match field.kind:
+        case "text":
+            return line.rstrip("\n")
+        case "boolean":
+            if typed and typed.casefold() not in _YES | _NO:
+                raise InputError("Type y or n.")
+            return typed.casefold() in _YES if typed else ""
+        case "choice" | "choices":
+            parts = typed.split(",") if field.kind == "choices" else [typed]
+            return tuple(dict.fromkeys(_choice_index(field, part.strip()) for part in parts if part.strip()))
+        case _:
+            return typed
+
+
+def _choice_index(field: FormField, typed: str) -> int:
+    """Return the index of a choice, by number, or by a value or title that only one has."""
+    values, titles = [choice.value for choice in field.choices], [one_line(choice.title) for choice in field.choices]
+    index = find_index(typed, values, titles)
+    if index is None:
+        raise InputError(f"Type a number from 1 to {len(field.choices)}.")
+    return index

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
+from ..conversation.form import InputError
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
 from .permission_options import label, remark
 from .plain import clean, unbroken
+
+T = TypeVar("T")
 
 MAX_ATTEMPTS = 10
 """Lines of input that answer nothing, before the question counts as not answered."""
@@ -25,19 +29,23 @@ def line_prompt(question: Question) -> str:
     return f"{'  '.join(listed)}{hint}: "
 
 
-async def read_answer(question: Question, ask: Callable[[str], Awaitable[str]]) -> PermissionAnswer:
-    """Return the first answer that a line of input gives.
+async def read_line(ask: Callable[[str], Awaitable[str]], prompt: str, read: Callable[[str], T]) -> T:
+    """Return what `read` makes of the first line that it takes; of another, it raises InputError, which is told.
 
     Raises EOFError at the end of input, which `ask` raises, and after too many lines.
     """
+    mistake = ""
     for _ in range(MAX_ATTEMPTS):
-        if answer := typed_answer(question, await ask(line_prompt(question))):
-            return answer
+        line = await ask(mistake + prompt)
+        try:
+            return read(line)
+        except InputError as error:
+            mistake = f"{error} " if str(error) else ""
     raise EOFError("no valid line was typed")
 
 
-def typed_answer(question: Question, line: str) -> PermissionAnswer | None:
-    """The answer in `line`: a number or name, for a rejection also `because` and a reason; None for any other line."""
+def typed_answer(question: Question, line: str) -> PermissionAnswer:
+    """The answer in `line`: a number or name, for a rejection also `because` and a reason. Raises InputError."""
     names, options = _names(question), question.options
     if (index := find_index(line, names)) is not None:
         return PermissionAnswer(options[index], "you")
@@ -46,18 +54,18 @@ def typed_answer(question: Question, line: str) -> PermissionAnswer | None:
             answer = PermissionAnswer(options[index], "you", feedback=unbroken(clean(line[found.end() :])))
             if answer.rejects:
                 return answer
-    return None
+    raise InputError
 
 
 def _names(question: Question) -> list[str]:
     return [label(question, option) for option in question.options]
 
 
-def find_index(typed: str, names: Sequence[str]) -> int | None:
-    """The index whose number was typed, or else a name that no other has."""
+def find_index(typed: str, *names: Sequence[str]) -> int | None:
+    """The index whose number was typed, or else a name that no other has; several `names` are tried in turn."""
     word = " ".join(typed.split()).casefold()
-    numbers = [str(number) for number in range(1, len(names) + 1)]
-    for known in (numbers, names):
+    numbers = [str(number) for number in range(1, len(names[0]) + 1)]
+    for known in (numbers, *names):
         found = [index for index, name in enumerate(known) if name.casefold() == word]
         if len(found) == 1:
             return found[0]
