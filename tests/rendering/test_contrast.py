@@ -17,7 +17,6 @@ from copilot_kernel.rendering.markup import (
     REMOVED,
     REMOVED_WORDS,
     TINT,
-    stronger,
     text_colour,
 )
 
@@ -87,7 +86,7 @@ def test_text_of_each_colour_can_be_read(colour: str, page: str, layers: str) ->
 
 @pytest.mark.parametrize("layers", WORDS)
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("colour", sorted(map(stronger, highlight._COLOURS.values())))
+@pytest.mark.parametrize("colour", sorted(highlight.DIFF_COLOURS))
 def test_code_in_a_diff_can_be_read_also_in_changed_words(colour: str, page: str, layers: str) -> None:
     assert contrast(mix(colour, PAGES[page][1]), background(page, layers)) >= 4.5
 

@@ -112,6 +112,8 @@ def test_last_words_and_reports_are_shown_so_too():
 @pytest.mark.parametrize(("text", "shown"), [
     ("bell\x07 null\x00 delete\x7f", "bell⟨U+0007⟩ null⟨U+0000⟩ delete⟨U+007F⟩"),
     ("\x1b[31mred\x1b[0m\x1b[2K", "red"),
+    ("10%\x08\x08\x0820%", "20%"),
+    ("a\x1b[0m\x08b\n\x08c", "ab\nc"),
     ("a\n\n\n\n\n\nb", "a\n\n\n\n\n\nb"),
     ("née 大 😀 ✔️", "née 大 😀 ✔️"),
 ])  # fmt: skip

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Shown as a number of lines, across tokens.
 _LONG_GAP = re.compile(r"\n(?:[ \t\r]*\n){3}")
+_OPTION = re.compile(r"((?<!\S)-[^\s]*[\w-])")
+_WHOLE = "display:inline-block"
 MAX_HIGHLIGHTED_CHARS = 50_000
 """Longer code stays plain, since lexers have no bound."""
 _PURPLE, _ORANGE, _TEAL, _ROSE = map(text_colour, ("#ac51cb", "#b16623", "#1b8689", "#c24e92"))
@@ -45,6 +47,8 @@ STYLES = frozenset({*(f"color:{colour}" for colour in _COLOURS.values()), *_DIFF
 """Every `style` value that `highlighted` writes."""
 
 
+DIFF_COLOURS = frozenset(map(stronger, _COLOURS.values()))
+"""Colours of code in a diff."""
 # By the end of a file's name. Pygments' own search loads a plugin of anybody, and many modules.
 _LANGUAGES = {
     **dict.fromkeys((".py", ".pyi"), "python"),
@@ -117,7 +121,15 @@ def _tokens(source: str, language: str) -> list[tuple[str, str]]:
 
 
 def _exposed_lines(text: str) -> str:
-    return f"{exposed(chr(13))}\n".join(map(exposed, text.split("\r\n")))
+    return f"{exposed(chr(13))}\n".join(map(_exposed_words, text.split("\r\n")))
+
+
+def _exposed_words(text: str) -> str:
+    """Options are kept together, so that no line breaks after their dashes."""
+    if len(text) > MAX_HIGHLIGHTED_CHARS:
+        return exposed(text)
+    parts = enumerate(_OPTION.split(text))
+    return "".join(f'<span style="{_WHOLE}">{exposed(part)}</span>' if at % 2 else exposed(part) for at, part in parts)
 
 
 def in_colour(colour: str, body: str) -> str:

@@ -20,6 +20,7 @@ _MAX_SUMMARY_CHARS = 80
 _SCROLLS = "max-height:24em"
 
 _SGR = re.compile(r"(?:\x1b\[|\x9b)([0-9;]*)m")
+_PIECES = re.compile(rf"{ESCAPE.pattern}|.", re.DOTALL)
 _COLOURS = ("", RED, GREEN, AMBER, BLUE, text_colour("#ba4bba"), text_colour("#1b8689"), "")
 _SWITCHES = {
     1: {"font-weight": "bold"},
@@ -101,12 +102,23 @@ def _last_line(text: str) -> str:
 
 
 def final_lines(text: str) -> str:
-    """`text` as a terminal leaves it: what a carriage return overwrote is gone."""
+    """`text` as a terminal leaves it: what a carriage return or backspace overwrote is gone."""
     readable = whole(text).replace("\r\n", "\n")
     if "\r" in readable:
         lines = (line.split("\r") for line in readable.split("\n"))
         readable = "\n".join(next((part for part in reversed(parts) if part), "") for parts in lines)
-    return readable
+    return _without_backspaces(readable) if "\x08" in readable else readable
+
+
+def _without_backspaces(text: str) -> str:
+    """A backspace removes the character before it, but no escape sequence and nothing on another line."""
+    kept: list[str] = []
+    for piece in _PIECES.findall(text):
+        if piece != "\x08":
+            kept.append(piece)
+        elif kept and len(kept[-1]) == 1 and kept[-1] != "\n":
+            kept.pop()
+    return "".join(kept)
 
 
 def _styled(style: dict[str, str], codes: list[int]) -> dict[str, str]:
