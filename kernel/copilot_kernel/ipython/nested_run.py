@@ -7,47 +7,33 @@ traceback. A run takes these places, and gives them back.
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from collections.abc import Coroutine, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import anyio
-
 from ..frontend.cell import Request
 from ..notebook.live import KernelBusy, NotebookError, RunResult
-from .cell_thread import CellThread, call, run_through
-from .run_interrupts import RunInterrupts
+from .cell_thread import CellThread, run_through
 from .run_outputs import END, MARK, RunOutputs
+from .runs import AWAITS, RUN_END_SECONDS, ExecutionCounts, Runs, exit_refused, kept
 
 if TYPE_CHECKING:
-    from .execution_count import ExecutionCounts
     from .front_end import ParentTracker
 
-RUN_END_SECONDS = 5.0
-"""Within which code that is stopped must have ended, and the last output of code that has ended must have arrived."""
-AWAITS = "Code that awaits something cannot be run here, because the cell blocks the kernel."
 
-
-class NotebookRuns:
-    """Runs for one waiting cell in ipykernel. Created on the cell's thread, of which `thread` is the other end."""
+class NotebookRuns(Runs):
+    """Runs for a cell in ipykernel. Created on the cell's thread."""
 
     def __init__(
         self, shell: Any, cell: Request, thread: CellThread, counts: ExecutionCounts, parents: ParentTracker | None
     ):
-        self._shell, self._kernel, self._cell, self._thread = shell, shell.kernel, cell, thread
-        self._counts, self._parents = counts, parents
+        super().__init__(shell, thread, counts, NotebookRuns._execute)
+        self._kernel, self._cell, self._parents = shell.kernel, cell, parents
         self._context = copy_context()
         self._outputs = RunOutputs()
-        self._one = asyncio.Lock()
-        self._interrupts = RunInterrupts(NotebookRuns._execute.__code__)
-        self._mark = ""
-        """Mark of the run that began last."""
-        self.active = False
-        """A run is on."""
 
     async def run(self, code: str, request: Request | None = None, cell_id: str | None = None) -> RunResult:
         """Run `code`, one at a time. `request`: what the outputs belong to; by default the waiting cell.
@@ -57,14 +43,9 @@ class NotebookRuns:
         async with self._one:
             self._mark = mark = uuid4().hex
             ended = await self._outputs.begin(mark)
-            running = asyncio.create_task(call(self._thread, lambda: self._run(code, request, mark, cell_id)))
             try:
-                count, ok = await asyncio.shield(running)
+                count, ok = await self._on_thread(lambda: self._run(code, request, mark, cell_id))
                 outputs = await asyncio.wait_for(ended, RUN_END_SECONDS)
-            except asyncio.CancelledError:
-                with anyio.CancelScope(shield=True):  # the end of the turn would cancel this wait, too
-                    await self._stop(running, mark)
-                raise
             except TimeoutError:
                 raise NotebookError("The code was run, but what it has shown could not be read.") from None
             finally:
@@ -72,19 +53,9 @@ class NotebookRuns:
         return RunResult(count, ok, outputs)
 
     async def close(self) -> None:
-        """End what runs, in bounded time: it would outlive its cell. Stop listening to outputs."""
-        self._interrupts.stop(self._mark)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(RUN_END_SECONDS), self._one:
-                pass
+        """End what runs, and stop listening to outputs."""
+        await super().close()
         await self._outputs.close()
-
-    async def _stop(self, running: asyncio.Task[Any], run: str) -> None:
-        """End the code, or see to it that it does not begin."""
-        self._interrupts.stop(run)
-        if self.active:
-            await asyncio.wait({running}, timeout=RUN_END_SECONDS)
-        running.cancel()
 
     # -- on the cell's thread -----------------------------------------------------------------------------------------
 
@@ -201,25 +172,6 @@ class NotebookRuns:
         kernel.session.send(kernel.iopub_socket, "status", state, request.parent, topic, metadata={END: True})
         if is_cell:
             self._kernel._publish_status("busy", "shell", self._cell.parent)
-
-
-@contextmanager
-def kept(owner: Any, name: str) -> Iterator[None]:
-    """Inside, the attribute may be changed."""
-    value = getattr(owner, name, None)
-    try:
-        yield
-    finally:
-        setattr(owner, name, value)
-
-
-@contextmanager
-def exit_refused(shell: Any) -> Iterator[None]:
-    """Inside, `exit()` and all that asks IPython to end is like `sys.exit()`: it ends the code, not the kernel."""
-    with kept(shell, "ask_exit"), kept(shell, "keepkernel_on_exit"), kept(shell.history_manager, "_exit_re"):
-        shell.ask_exit = lambda: sys.exit("code that the agent runs cannot end the kernel")
-        shell.history_manager._exit_re = re.compile("(?!)")  # what it matches is not in `In`, whose places would shift
-        yield
 
 
 @contextmanager

@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from ..frontend.cell import Request
 from ..notebook.live import NotebookError, Output, RunResult
-from .cell_thread import CellThread, call
-from .nested_run import AWAITS, exit_refused, kept
-from .run_interrupts import RunInterrupts
-
-if TYPE_CHECKING:
-    from .execution_count import ExecutionCounts
+from .cell_thread import CellThread
+from .runs import AWAITS, ExecutionCounts, Runs, exit_refused, kept
 
 MAX_STREAM_CHARS = 1_000_000
 """Limit of each stream."""
 
 
-class TerminalRuns:
-    """Like `NotebookRuns`, for a cell that blocks its thread. What the code shows is shown at its end."""
+class TerminalRuns(Runs):
+    """Runs for a cell that blocks its thread. What the code shows is shown at its end."""
 
     def __init__(self, shell: Any, thread: CellThread, counts: ExecutionCounts) -> None:
-        self._shell, self._thread, self._counts = shell, thread, counts
-        self._one = asyncio.Lock()
-        self._interrupts = RunInterrupts(TerminalRuns._execute.__code__)
-        self._token = ""
-        """Token of the run that began last."""
-        self.active = False
+        super().__init__(shell, thread, counts, TerminalRuns._execute)
 
     async def run(self, code: str, request: Request | None = None, cell_id: str | None = None) -> RunResult:
         """Run code as `NotebookRuns.run` does. There are no pages, and no requests of theirs."""
         async with self._one:
-            self._token = token = uuid4().hex
-            running = asyncio.create_task(call(self._thread, lambda: self._run(token, code)))
-            try:
-                return await asyncio.shield(running)
-            except asyncio.CancelledError:
-                self._interrupts.stop(token)
-                running.cancel()
-                raise
+            self._mark = mark = uuid4().hex
+            return await self._on_thread(lambda: self._run(mark, code))
 
-    async def close(self) -> None:
-        """End what runs."""
-        self._interrupts.stop(self._token)
-
-    async def _run(self, token: str, code: str) -> RunResult:
+    async def _run(self, mark: str, code: str) -> RunResult:
         from IPython.utils.capture import capture_output
 
         shell = self._shell
@@ -61,22 +41,22 @@ class TerminalRuns:
                 exit_refused(shell),
                 capture_output() as captured,
             ):
-                result = self._interruptible(token, code)
+                result = self._interruptible(mark, code)
         finally:
             self.active = False
             if captured is not None:
                 captured.show()  # type: ignore[no-untyped-call]
         return RunResult(number, result is not None and bool(result.success), tuple(_outputs(captured, result)))
 
-    def _interruptible(self, token: str, code: str) -> Any:
+    def _interruptible(self, mark: str, code: str) -> Any:
         try:
-            with self._interrupts.handled(token, lambda: None):
-                return self._execute(token, code)
+            with self._interrupts.handled(mark, lambda: None):
+                return self._execute(mark, code)
         except KeyboardInterrupt:
             return None
 
-    def _execute(self, token: str, code: str) -> Any:
-        self._interrupts.check(token)
+    def _execute(self, mark: str, code: str) -> Any:
+        self._interrupts.check(mark)
         return self._shell.run_cell(code, store_history=True)
 
 
