@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp import lenient, parse, results
-from copilot_kernel.acp.chunk_line import read_chunk
-from copilot_kernel.acp.handlers import ClientHandlers
+from copilot_kernel.acp.handlers import ClientHandlers, read_chunk
 from copilot_kernel.acp.jsonrpc import RpcCodec, RpcEvent, RpcNotification
 from copilot_kernel.acp.messages import Update
 from hypothesis import given, settings

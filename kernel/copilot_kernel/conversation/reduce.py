@@ -179,7 +179,7 @@ def _attach(before: Conversation, speaker: Speaker, block: Block) -> Conversatio
     return before.with_entry(Attachment(len(before.entries), before.turn, speaker, block))
 
 
-# -- tool calls and the plan -------------------------------------------------------------------------------------------
+# -- tool calls and the plan ------------------------------------------------------------------------------------------
 
 
 def _call(before: Conversation, update: ToolCallUpdate) -> Conversation:
