@@ -34,7 +34,7 @@ from ..notebook.tools import InvalidArguments, Tool, tools_for
 from ..permissions import inputs
 from ..rendering.own_tools import NOTICE_OF_READS
 from .operations import is_planning
-from .our_calls import OurCalls, equal
+from .our_calls import OurCalls
 from .permission import OUR_OPTIONS, Permissions
 from .state import ConversationState
 
@@ -143,7 +143,7 @@ class NotebookGate:
         """Return True if the agent asks about a call that will come to us; `earlier` is the call as shown before."""
         server, name = inputs.mcp_tool(call) or ("", "")
         tool = _TOOLS.get(name) if server == OWN_SERVER else None
-        if tool is None or not self._is_listed() or (earlier and not equal(earlier.raw_input, call.raw_input)):
+        if tool is None or not self._is_listed() or (earlier and not calls.equal(earlier.raw_input, call.raw_input)):
             return False
         try:
             tool.read(call.raw_input)
@@ -155,7 +155,7 @@ class NotebookGate:
 def _is_about(call: ToolCall, tool: Tool, arguments: Mapping[str, Any]) -> bool:
     """Return True if the agent's call shows what it asked our tool for."""
     is_named = call.best_title == f"{OWN_SERVER}-{tool.name}" or inputs.tool(call) == tool.rule_name
-    return is_named and equal(call.raw_input or {}, arguments)
+    return is_named and calls.equal(call.raw_input or {}, arguments)
 
 
 def _described(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:

@@ -67,13 +67,17 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. `needs_kernel`: only where there is a namespace in which code runs."""
+    """One tool. `needs_kernel`: only where there is a namespace in which code runs.
+
+    `title` is how a call that reads is shown, with the arguments in braces.
+    """
 
     name: str
     kind: Kind
     description: str
     parameters: tuple[Parameter, ...] = ()
     needs_kernel: bool = False
+    title: str = ""
 
     @property
     def rule_name(self) -> str:
@@ -146,6 +150,7 @@ _TOOLS = (
         "List the user's live variables: name, type, size and a short value.",
         (Parameter("filter", "string", "Only names that contain this.", default=""),),
         needs_kernel=True,
+        title="List the variables",
     ),
     Tool(
         "inspect_variable",
@@ -157,6 +162,7 @@ _TOOLS = (
             Parameter("rows", "integer", "How many rows or items to show.", default=5, range=(1, MAX_ROWS)),
         ),
         needs_kernel=True,
+        title="Inspect {name}{path}",
     ),
     Tool(
         "read_notebook",
@@ -166,13 +172,21 @@ _TOOLS = (
             Parameter("outputs", "boolean", "Also show the outputs, shortened.", default=False),
             Parameter("after", "string", "Continue after the cell with this id."),
         ),
+        title="Read the notebook",
     ),
-    Tool("read_cell", "read", "Read one cell: its source and outputs, figures included.", (_id(), _OFFSET)),
+    Tool(
+        "read_cell",
+        "read",
+        "Read one cell: its source and outputs, figures included.",
+        (_id(), _OFFSET),
+        title="Read the cell {id}",
+    ),
     Tool(
         "read_output",
         "read",
         "Read the outputs of a cell, from `offset` on where they are long.",
         (_id("The cell's id; `run_python` for what the last run_python printed."), _OFFSET),
+        title="Read the output of {id}",
     ),
     Tool(
         "insert_cell",
