@@ -28,9 +28,8 @@ from ..conversation import calls
 from ..conversation.model import ToolCall
 from ..mcp_config import OWN_SERVER
 from ..notebook.content import fenced
-from ..notebook.gate import GateDecision, Proposal
 from ..notebook.live import NotebookError
-from ..notebook.tools import InvalidArguments, Tool, tools_for
+from ..notebook.tools import GateDecision, InvalidArguments, Proposal, Tool, tools_for
 from ..permissions import inputs
 from ..rendering.own_tools import NOTICE_OF_READS
 from .operations import is_planning

@@ -85,7 +85,7 @@ class NotebookTools:
         # That of the open session, with its id, and that of a session that is being opened.
         self._current: tuple[str, _Offer] | None = None
         self._pending: _Offer | None = None
-        self._introduced = self._kernel_before = ""
+        self._kernel_before = ""
         self.unseen = ""
         """Why the agent that was asked last cannot work with the notebook; empty if it can."""
 
@@ -133,11 +133,10 @@ class NotebookTools:
         self._current, self._pending = (session_id, self._pending), None
         self.gate.begin_session()
 
-    def preamble(self) -> tuple[Block, ...]:
+    def introduction(self) -> tuple[Block, ...]:
         """Return what goes with the first prompt of a session."""
-        if self._notebook is None or self._current is None or self._current[0] == self._introduced:
+        if self._notebook is None or self._current is None:
             return ()
-        self._introduced = self._current[0]
         return (TextBlock(introduction(has_variables=self._notebook.has_variables) + self._kernel_before),)
 
     async def close(self) -> None:

@@ -27,10 +27,9 @@ from .content import (
     variable_text,
 )
 from .expected import difference, edited
-from .gate import Gate, Proposal
 from .live import ChangedMeanwhile, LiveNotebook, NoPage, NotebookCell, NotebookError, NotebookState
 from .results import OUTPUTS, Result, Run, count, notebook_page, of_run, of_runs, page, run_of
-from .tools import InvalidArguments, Tool, tools_for
+from .tools import Gate, InvalidArguments, Proposal, Tool, tools_for
 
 LAST_RUN = "run_python"
 """Stands for a cell's id: the last output of `run_python`."""

@@ -1,11 +1,13 @@
-"""The tools that the agent is offered: names, descriptions, arguments; and the check of what an agent passes."""
+"""The tools that the agent is offered: names, descriptions, arguments, and the gate between a tool and its act."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
+from ..acp.messages import ToolContent
 from ..mcp_config import OWN_SERVER
 from .live import NotebookError
 
@@ -257,3 +259,42 @@ def tools_for(*, has_kernel: bool) -> dict[str, Tool]:
 
 def _without_run(tool: Tool) -> Tool:
     return replace(tool, parameters=tuple(each for each in tool.parameters if each is not _RUN))
+
+
+# -- the gate, which passes every call to whoever decides ------------------------------------------------------------
+
+
+class Proposal(NamedTuple):
+    """A call's effect, as the user is shown it. `runs`: it runs code, also where the tool is for editing.
+
+    `cell_type` is that of a cell whose text changes. `path` is that of the notebook, as far as it is known.
+    """
+
+    title: str = ""
+    content: tuple[ToolContent, ...] = ()
+    path: str = ""
+    runs: bool = False
+    cell_type: str = ""
+
+
+class GateDecision(NamedTuple):
+    """`reason` tells the agent why not. `key` names the call to `Gate.finished`; empty if it is not shown."""
+
+    allowed: bool
+    reason: str = ""
+    key: str = ""
+
+
+class Gate(Protocol):
+    """Decides about each call of one conversation's agent."""
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Run the block in the turn; it is cancelled, without an error, when the turn ends. Raises NotebookError
+        without a turn.
+        """
+
+    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> GateDecision:
+        """Return True if `tool` may do what `proposal` says. `arguments` are as the agent passed them."""
+
+    def finished(self, decision: GateDecision, *, ok: bool) -> None:
+        """Show how an allowed call ended."""
