@@ -31,10 +31,6 @@ HELP = (
     "The cell that loads the extension is parsed before it runs: a prompt in it that ends with a question mark has "
     "gone to IPython's help, not to the agent. Run it in the next cell.\n"
 )
-BLOCKS = (
-    "The cell that loads the extension is parsed before it runs: a prompt in it blocks the kernel, and a question is "
-    "a line of input. Buttons work from the next cell on.\n"
-)
 
 # For each shell that the extension was unloaded from, where its conversation was left.
 _left: WeakKeyDictionary[Any, SessionStore] = WeakKeyDictionary()
@@ -52,9 +48,6 @@ class Copilot:
         # The turn that the running cell has shown.
         self._shown: Turn | None = None
         self.last_cell = LastCell(shell)
-        running = _running(shell)
-        # The cell runs that has loaded the extension, and was not transformed here.
-        self._is_new = running is not None and CALLED not in running[1]
 
     @cached_property
     def _session(self) -> MagicSession:
@@ -93,7 +86,7 @@ class Copilot:
 
         try:
             values = self._values(text, names)
-            ended = blocking(self._session, self._shell, text, values, self._why_blocking())
+            ended = blocking(self._session, self._shell, text, values)
         except KeyboardInterrupt:  # before or after the waiting, which hears it itself
             self._session.interrupt()
             raise Cancelled from None
@@ -103,7 +96,6 @@ class Copilot:
         """Rewrite a cell. Only one that the kernel itself runs may be a coroutine, not one that a magic runs."""
         is_inner = self._shell.display_trap.is_active
         if not is_inner:
-            self._is_new = False
             self._shown = None
         awaits = _runs_on_asyncio(self._shell) and not is_inner
         return rewrite("".join(lines), awaits).splitlines(keepends=True)
@@ -120,8 +112,8 @@ class Copilot:
         self._shell.copilot = self
         self._formatter.for_type_by_name(*_TURN.rsplit(".", 1), self._display)  # by name: nothing is imported
         self._shell.events.register("post_run_cell", self.last_cell.ended)
-        running = _running(self._shell)
-        if self._is_new and running is not None and asks_ipython(*running):
+        running = _running(self._shell)  # the cell that loads the extension, unless it was transformed here
+        if running is not None and CALLED not in running[1] and asks_ipython(*running):
             print(HELP, end="", file=sys.stderr)
 
     def close(self) -> None:
@@ -145,11 +137,6 @@ class Copilot:
             raise NotImplementedError
         if not hasattr(self._shell, "kernel"):
             print(repr(turn))
-
-    def _why_blocking(self) -> str:
-        """A warning, once, for the cell in which a user may expect that nothing blocks."""
-        is_new, self._is_new = self._is_new, False
-        return BLOCKS if is_new and _runs_on_asyncio(self._shell) else ""
 
     def _values(self, text: str, names: Mapping[str, Any] | None = None) -> dict[str, str]:
         """Return the values that the magic's line asks for; what is below it is the body of a cell."""

@@ -144,7 +144,7 @@ async def _handle(
         result = None if _is_refused_elsewhere(cell, message) else handler(stream, ident, message)
         if isawaitable(result):
             await result
-        if _is_connection(message):
+        if message["content"].get("target_name") == _CONTROL:  # it asks for all widgets, as a page that has just loaded
             clients.connected(message["header"]["session"])
     finally:
         if publishes:
@@ -152,11 +152,6 @@ async def _handle(
             busy.publish()
         else:
             asyncio.get_running_loop().call_soon(busy.publish)
-
-
-def _is_connection(message: Any) -> bool:
-    """Return True if a front end asks for the state of all widgets, as a page does that has just loaded."""
-    return bool(message["content"].get("target_name") == _CONTROL)
 
 
 def _is_refused_elsewhere(cell: Request, message: Any) -> bool:

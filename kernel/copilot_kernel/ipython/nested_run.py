@@ -10,18 +10,21 @@ import asyncio
 import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ..frontend.cell import Request
-from ..notebook.live import KernelBusy, NotebookError, RunResult
+from ..notebook.live import KernelBusy, NotebookError, Output, RunResult
 from .cell_thread import CellThread, run_through
 from .run_outputs import END, MARK, RunOutputs
 from .runs import AWAITS, RUN_END_SECONDS, ExecutionCounts, Runs, exit_refused, kept
 
 if TYPE_CHECKING:
     from .front_end import ParentTracker
+
+MAX_STREAM_CHARS = 1_000_000
+"""Limit of each stream."""
 
 
 class NotebookRuns(Runs):
@@ -129,7 +132,10 @@ class NotebookRuns(Runs):
         """Restore afterwards what the run overwrites of the waiting cell."""
         shell = self._shell
         with ExitStack() as stack:
-            stack.callback(self._give_back, self._context)
+            # Threads, and messages without a context of their own, fall back on the parent that was set last.
+            stack.callback(
+                self._context.copy().run, self._kernel.set_parent, self._cell.ident, self._cell.parent, "shell"
+            )
             if self._parents is not None:
                 stack.enter_context(self._parents.kept())
             stack.enter_context(kept(shell.displayhook, "exec_result"))
@@ -143,10 +149,6 @@ class NotebookRuns(Runs):
             self.active = True
             stack.callback(setattr, self, "active", False)
             yield
-
-    def _give_back(self, context: Context) -> None:
-        """Threads, and messages without a context of their own, fall back on the parent that was set last."""
-        context.copy().run(self._kernel.set_parent, self._cell.ident, self._cell.parent, "shell")
 
     @contextmanager
     def _cancel_shown_as_interrupt(self) -> Iterator[None]:
@@ -182,3 +184,67 @@ def _nothing_cleared(publisher: Any) -> Iterator[None]:
         yield
     finally:
         del publisher.clear_output
+
+
+# -- where IPython prints or captures what is shown: in a terminal, under `%%capture`, in another kernel --------------
+
+
+class TerminalRuns(Runs):
+    """Runs for a cell that blocks its thread. What the code shows is shown at its end."""
+
+    def __init__(self, shell: Any, thread: CellThread, counts: ExecutionCounts) -> None:
+        super().__init__(shell, thread, counts, TerminalRuns._execute)
+
+    async def run(self, code: str, request: Request | None = None, cell_id: str | None = None) -> RunResult:
+        """Run code as `NotebookRuns.run` does. There are no pages, and no requests of theirs."""
+        async with self._one:
+            self._mark = mark = uuid4().hex
+            return await self._on_thread(lambda: self._run(mark, code))
+
+    async def _run(self, mark: str, code: str) -> RunResult:
+        from IPython.utils.capture import capture_output
+
+        shell = self._shell
+        if shell.should_run_async(code, transformed_cell=shell.transform_cell(code)):
+            raise NotebookError(AWAITS)
+        self.active = True
+        result, captured = None, None
+        try:
+            with (
+                self._counts.next() as number,
+                kept(shell.displayhook, "exec_result"),
+                exit_refused(shell),
+                capture_output() as captured,
+            ):
+                result = self._interruptible(mark, code)
+        finally:
+            self.active = False
+            if captured is not None:
+                captured.show()  # type: ignore[no-untyped-call]
+        return RunResult(number, result is not None and bool(result.success), tuple(_outputs(captured, result)))
+
+    def _interruptible(self, mark: str, code: str) -> Any:
+        try:
+            with self._interrupts.handled(mark, lambda: None):
+                return self._execute(mark, code)
+        except KeyboardInterrupt:
+            return None
+
+    def _execute(self, mark: str, code: str) -> Any:
+        self._interrupts.check(mark)
+        return self._shell.run_cell(code, store_history=True)
+
+
+def _outputs(captured: Any, result: Any) -> list[Output]:
+    """A traceback is part of what was printed."""
+    streams = (("stdout", captured.stdout), ("stderr", captured.stderr))
+    outputs: list[Output] = [
+        {"output_type": "stream", "name": name, "text": text[-MAX_STREAM_CHARS:]} for name, text in streams if text
+    ]
+    outputs += [
+        {"output_type": "display_data", "data": each.data, "metadata": each.metadata or {}} for each in captured.outputs
+    ]
+    error = None if result is None else result.error_before_exec or result.error_in_exec
+    if error is not None:
+        outputs.append({"output_type": "error", "ename": type(error).__name__, "evalue": "", "traceback": []})
+    return outputs
