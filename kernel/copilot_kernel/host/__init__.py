@@ -7,7 +7,6 @@ for permission or knows the protocol.
 
 from .command import CommandSpec, prepare
 from .files import Files, ProjectPath, read_for_display
-from .git import is_tracked
 from .terminals import ExitStatus, Terminals
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "Files",
     "ProjectPath",
     "Terminals",
-    "is_tracked",
     "prepare",
     "read_for_display",
 ]
