@@ -192,7 +192,7 @@ async def test_a_replay_does_not_look_at_the_disk(folder: Path) -> None:
 async def test_the_question_waits_for_the_place_and_has_it_beside_what_the_agent_sent(disk: SlowDisk) -> None:
     state, person = begun(DiffLocator("", disk.read), TextBlock("do it"))
     permissions = Permissions(state, PolicyEvaluator(Settings()), Approvals(), RunningAgent())
-    request = PermissionRequest("s", ToolCallUpdate("1", kind="edit", content=edit().content), OPTIONS)
+    request = PermissionRequest(ToolCallUpdate("1", kind="edit", content=edit().content), OPTIONS)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(permissions.ask, request)
         await to_thread.run_sync(disk.asked.wait, LIMIT)
