@@ -22,7 +22,6 @@ from ..acp.messages import (
     PermissionRequest,
     TextBlock,
     ToolCallUpdate,
-    ToolContent,
 )
 from ..conversation import calls
 from ..conversation.model import ToolCall
@@ -178,9 +177,6 @@ def _edit_and_run(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:
     """
     run_cell = _TOOLS["run_cell"].rule_name
     given = {"server": OWN_SERVER, "tool": tool.name, "path": proposal.path}
-    return replace(_described(key, tool, proposal), name=run_cell, content=_as_code(proposal.content), raw_input=given)
-
-
-def _as_code(content: tuple[ToolContent, ...]) -> tuple[ToolContent, ...]:
-    """Return an insertion as what runs: a call that runs changes no file in the sense of the rules."""
-    return tuple(TextBlock(fenced(part.new_text)) if isinstance(part, Diff) else part for part in content)
+    # An insertion is shown as what runs: a call that runs changes no file in the sense of the rules.
+    code = tuple(TextBlock(fenced(each.new_text)) if isinstance(each, Diff) else each for each in proposal.content)
+    return replace(_described(key, tool, proposal), name=run_cell, content=code, raw_input=given)

@@ -21,12 +21,13 @@ from .content import (
     cell_attributes,
     cell_parts,
     cut,
+    difference,
+    edited,
     fenced,
     read_outputs,
     text_block,
     variable_text,
 )
-from .expected import difference, edited
 from .live import ChangedMeanwhile, LiveNotebook, NoPage, NotebookCell, NotebookError, NotebookState
 from .results import OUTPUTS, Result, Run, count, notebook_page, of_run, of_runs, page, run_of
 from .tools import Gate, InvalidArguments, Proposal, Tool, tools_for
