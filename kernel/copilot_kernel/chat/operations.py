@@ -139,7 +139,7 @@ class ClientServices:
     def _service(self, work: Service) -> Service:
         """A host error becomes an answer with a code of the specification."""
 
-        async def serve(params: Json) -> Json:
+        async def serve(params: Json) -> Any:
             try:
                 session = session_id(params)
                 if session and not self._is_our_session(session):
