@@ -220,7 +220,7 @@ async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: l
     async with met(opened, initialize=loads, session_load={}, session_prompt=prompt) as (_, chat):
         await ask(chat, "one")
         await chat.restart()
-        assert [(await ask(chat, text)).unasked for text in ("two", "three")] == [count, 1]
+        assert [len((await ask(chat, text)).unasked_calls) for text in ("two", "three")] == [count, 1]
 
 
 # -- on_unasked -----------------------------------------------------------------------------------------------------

@@ -229,7 +229,7 @@ def _read(file: Path) -> tuple[dict[str, Any], int]:
     """The members of the file and its mode bits; a new file is for the user alone."""
     try:
         text = file.read_text("utf-8")
-        values = json.loads(text) if text.strip() else {}
+        values = json.loads(text, object_pairs_hook=_members) if text.strip() else {}
         mode = stat.S_IMODE(file.stat().st_mode)
     except FileNotFoundError:
         return {}, 0o600
@@ -238,3 +238,11 @@ def _read(file: Path) -> tuple[dict[str, Any], int]:
     if not isinstance(values, dict):
         raise UsageError(f"{file} does not hold one JSON object, so the rule was not added.", _FIX_FIRST)
     return values, mode
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a name that stands there twice: one of the two values would be lost."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return members
