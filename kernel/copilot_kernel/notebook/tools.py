@@ -254,11 +254,11 @@ def tools_for(*, has_kernel: bool) -> dict[str, Tool]:
     """The tools by name. Without a kernel for code: those about cells alone."""
     if has_kernel:
         return {tool.name: tool for tool in _TOOLS}
-    return {tool.name: _without_run(tool) for tool in _TOOLS if not tool.needs_kernel}
-
-
-def _without_run(tool: Tool) -> Tool:
-    return replace(tool, parameters=tuple(each for each in tool.parameters if each is not _RUN))
+    tools = (tool for tool in _TOOLS if not tool.needs_kernel)
+    return {
+        tool.name: replace(tool, parameters=tuple(each for each in tool.parameters if each is not _RUN))
+        for tool in tools
+    }
 
 
 # -- the gate, which passes every call to whoever decides ------------------------------------------------------------

@@ -80,15 +80,13 @@ class Layout:
         folder, environ = self.settings.folder, self.environ
         each = (programs.needed_by(argv, folder, environ) for argv in commands)
         needed = (*chain.from_iterable(each), *programs.python_environment())
-        shown = [path for path in needed if programs.real(path) != self.project and not self._holds_home(path)]
+        around = {self.project, *chain.from_iterable((home, *home.parents) for home in self._homes)}
+        shown = [path for path in needed if programs.real(path) not in around]
         own = programs.own_paths(folder, commands[0], environ)
         inside = tuple(path for path in own if self.project in path.parents)
         for path in (*shown, *inside):
             self.add(path, Access.READ)
         return inside
-
-    def _holds_home(self, path: Path) -> bool:
-        return any(home.is_relative_to(programs.real(path)) for home in self._homes)
 
     def add_agent_state(self, program: str) -> None:
         """Caches are private to the project: what an agent leaves in them must not run elsewhere."""
