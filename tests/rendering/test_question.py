@@ -356,9 +356,10 @@ def test_a_rule_of_the_user_is_alarming(more, alarming):
 
 
 def test_what_is_long_says_how_much_more_there_is():
-    gone = render_question(asked(kind="delete", raw_input={"path": "a"}, deletes="line\n" * 30), ROOT)
-    assert text_of(gone["text/html"]).count("line\n") == 29
+    gone = render_question(asked(kind="delete", raw_input={"path": "a"}, deletes=("line\n" * 30, True)), ROOT)
+    assert text_of(gone["text/html"]).count("line\n") == 28
     assert "18 more lines" in gone["text/html"]
+    assert "Git tracks it." in gone["text/html"]
 
 
 # -- colours, and what is kept in a notebook -------------------------------------------------------------------------

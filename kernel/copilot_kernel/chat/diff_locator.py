@@ -18,7 +18,7 @@ from ..acp.messages import Diff
 from ..conversation.excerpt import Excerpt, find_excerpt
 from ..conversation.model import ToolCall
 from ..errors import HostError
-from ..host import read_for_display
+from ..host import is_tracked, read_for_display
 from ..permissions import inputs
 
 MAX_LOCATED_BYTES = 2 * 1024 * 1024
@@ -30,7 +30,7 @@ T = TypeVar("T")
 LOOKUP_SECONDS = 1.0
 
 # Gets the id of an entry, what was found of its diffs, and what it deletes; see `ToolCall.deletes`.
-Found = Callable[[int, Mapping[Diff, Excerpt | None], str | None], None]
+Found = Callable[[int, Mapping[Diff, Excerpt | None], tuple[str, bool | None] | None], None]
 
 
 class DiffLocator:
@@ -73,7 +73,7 @@ class DiffLocator:
             while self._calls:
                 call = next(iter(self._calls.values()))
                 excerpts = {diff: await self._find(call, diff) for diff in _unknown(call)}
-                deletes = await self._deleted(path) if (path := _unseen(call)) else None
+                deletes = await self._deleted(os.path.join(self._folder, path)) if (path := _unseen(call)) else None
                 del self._calls[call.id]  # if it has changed meanwhile, `found` leads to `add`
                 found(call.id, excerpts, deletes)
 
@@ -83,8 +83,9 @@ class DiffLocator:
         text = await self._text(path) if diff.old_text else None
         return None if text is None else find_excerpt(diff, text, is_done=call.status == "completed")
 
-    async def _deleted(self, path: str) -> str:
-        return (await self._text(os.path.join(self._folder, path)) or "")[:MAX_DELETED_CHARS]
+    async def _deleted(self, path: str) -> tuple[str, bool | None]:
+        text = await self._text(path) or ""
+        return text[:MAX_DELETED_CHARS], await self._soon(partial(is_tracked, self._folder, path)) if text else None
 
     async def _text(self, path: str) -> str | None:
         return await self._soon(partial(self._read, self._folder, path, MAX_LOCATED_BYTES))

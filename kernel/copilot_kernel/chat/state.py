@@ -165,12 +165,13 @@ class ConversationState:
         if self._locator is not None:
             await self._locator.settle(self.add_found)
 
-    def add_found(self, entry_id: int, excerpts: Mapping[Diff, Excerpt | None], deletes: str | None) -> None:
+    def add_found(
+        self, entry_id: int, excerpts: Mapping[Diff, Excerpt | None], deletes: tuple[str, bool | None] | None
+    ) -> None:
         """Add to a call the places of its diffs, and what it deletes."""
         call = self.conversation.entries[entry_id]
         if isinstance(call, ToolCall):
-            deletes = call.deletes if deletes is None else deletes
-            found = replace(call, excerpts={**call.excerpts, **excerpts}, deletes=deletes)
+            found = replace(call, excerpts={**call.excerpts, **excerpts}, deletes=deletes or call.deletes)
             self.advance(self.conversation.with_entry(found))
 
     def status(self, words: str) -> None:

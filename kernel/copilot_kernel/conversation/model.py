@@ -87,7 +87,7 @@ class ToolCall(Struct, frozen=True):
     `unasked` is None as long as the call did nothing that it should have asked about.
     `fuller_title` is an earlier title that names the file, command or server, if `title` does not. For display only:
     `excerpts` says where in its file each diff was found when it first came, None if it was not; `deletes` is the text
-    of the file that the call deletes, None until it was looked up.
+    of the file that the call deletes, and whether Git tracks it; None until it was looked up.
     """
 
     id: int
@@ -107,7 +107,7 @@ class ToolCall(Struct, frozen=True):
     outcome: CallOutcome = CallOutcome()
     fuller_title: str = ""
     excerpts: Mapping[Diff, Excerpt | None] = field(default_factory=dict)
-    deletes: str | None = None
+    deletes: tuple[str, bool | None] | None = None
 
     @property
     def best_title(self) -> str:

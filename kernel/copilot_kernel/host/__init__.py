@@ -7,6 +7,7 @@ for permission or knows the protocol.
 
 from .command import CommandSpec, prepare
 from .files import Files, ProjectPath, read_for_display
+from .git import is_tracked
 from .terminals import ExitStatus, Terminals
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Files",
     "ProjectPath",
     "Terminals",
+    "is_tracked",
     "prepare",
     "read_for_display",
 ]

@@ -58,6 +58,7 @@ _VERBS = {"new file": "Create", "deleted": "Delete"}
 _FOLDED_REST = ("Also called", "The agent says", "Terminal output", "Input")
 """Facts beside a command or a change that are folded."""
 _MARK = span("?", f"color:{AMBER};font-weight:bold")
+_IN_GIT = {True: "Git tracks it.", False: "Not in Git.", None: ""}
 """Remarks on a file that goes."""
 _BOX = "overflow-wrap:anywhere;word-break:normal;font-size:14px;line-height:1.5"
 _MAX_LINES, _MAX_CHARS = 12, 2_000
@@ -161,7 +162,8 @@ class QuestionView:
             yield Part(name, command, row(muted(name)) * (count > 1) + _box(command, "bash"))
         yield from (Part("Code", code, _box(code, "python")) for code in about.code)
         if self.call.deletes:
-            yield Part("Content", self.call.deletes, _box(self.call.deletes, ""))
+            text, is_tracked = self.call.deletes
+            yield Part("Content", text, _box(text, "") + muted(_IN_GIT[is_tracked]) if text else "")
         is_named = self.file or about.is_of_notebook
         for place, change in about.changes:
             head = "" if is_named else named_change(change, place.path, self.root)

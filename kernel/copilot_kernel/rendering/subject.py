@@ -117,7 +117,7 @@ def subject(question: Question, root: str) -> Subject:
         is_of_notebook=is_ours,
         mcp_tool=tool,
         is_titled_by_tool=tool is not None and inputs.title(call) == " · ".join(tool),
-        deleted=call.deletes or "",
+        deleted=call.deletes[0] if call.deletes else "",
     )
 
 
