@@ -16,4 +16,4 @@ def trust_environment(environ: Mapping[str, str]) -> None:
         settings = config.load()
         for agent in (settings.agent, "demo"):
             settings = config.replace(settings, agent=agent)
-            TrustStore(settings).remember(setting_items(settings))
+            TrustStore(settings).remember(setting_items(settings), "trusted")

@@ -260,6 +260,8 @@ class Settings:
     widened: tuple[Widening, ...] = field(default=(), compare=False)
     # `state` as the user's files have it: what the user trusts is remembered there.
     own_state: str = field(default="", compare=False)
+    # Files of the project that do not exist in the sandbox, since the user does not trust what they run.
+    absent: tuple[str, ...] = field(default=(), compare=False)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
     # A list of rules could not be read, so what it denies is not known.

@@ -13,7 +13,7 @@ import anyio
 import pytest
 from copilot_kernel import config
 from copilot_kernel.chat.state import ConversationState
-from copilot_kernel.chat.trust import MAX_BYTES, REFUSE, TRUST, USE, TrustGate, TrustStore, running_files
+from copilot_kernel.chat.trust import REFUSE, SANDBOX, TRUST, USE, TrustGate, TrustStore, running_files
 from copilot_kernel.config import Settings, Widening
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
@@ -84,22 +84,16 @@ async def test_a_folder_without_such_files_is_not_asked_about(opened: Open, plan
     assert person.trust == []
 
 
-async def test_what_would_run_is_shown_whole(opened: Open, plant: Callable[..., Path]) -> None:
+async def test_what_would_run_is_shown_command_by_command(opened: Open, plant: Callable[..., Path]) -> None:
     plant()
     plant("opencode.json", {"mcp": {"files": {"command": ["npx", "serve it"]}}, "plugin": ["./beside"]})
     plant(".opencode/plugin/x.js", "export const x = () => steal()")
     person = Asked(REFUSE.name)
     assert not await started(opened, person)
     text = question_text(person.trust[0])
-    for line in (
-        "# .github/hooks/x.json",
-        "touch ran",
-        '["npx", "serve it"]',
-        "./beside",
-        "export const x = () => steal()",
-    ):
+    for line in ("# .github/hooks/x.json", "touch ran", "npx 'serve it'", "./beside", "export const x = () => steal()"):
         assert line in text
-    assert [each.name for each in person.trust[0].options] == [TRUST.name, REFUSE.name]
+    assert [each.name for each in person.trust[0].options][:2] == [TRUST.name, REFUSE.name]
 
 
 async def test_trust_is_remembered_for_this_content_and_a_no_is_not(opened: Open, plant: Callable[..., Path]) -> None:
@@ -207,12 +201,9 @@ def test_files_are_looked_for_up_to_the_root_of_the_work_tree(copilot: Settings,
         assert [item.name for item in running_files(inside)] == (["../../.github/hooks/x.json"] if found else [])
 
 
-async def test_what_cannot_be_read_or_shown_whole_is_never_trusted(opened: Open, plant: Callable[..., Path]) -> None:
-    os.mkfifo(odd := plant().with_name("y.json"))
+async def test_what_cannot_be_read_is_never_trusted(opened: Open, plant: Callable[..., Path]) -> None:
+    os.mkfifo(plant().with_name("y.json"))
     assert not await started(opened, person := Asked(TRUST.name))
-    odd.unlink()
-    odd.write_text("x" * (MAX_BYTES + 1))
-    assert not await started(opened, person)
     assert person.trust == []
 
 
@@ -220,18 +211,18 @@ def test_answers_that_lie_in_the_project_do_not_count(copilot: Settings, plant: 
     plant()
     inside = replace(copilot, own_state=f"{copilot.cwd}/state")
     items = running_files(inside)
-    TrustStore(replace(copilot, own_state="")).remember(items)
-    assert TrustStore(copilot).has(items[0])
-    (store := TrustStore(inside)).remember(items)
-    assert store.has(items[0])  # in this conversation
-    assert not TrustStore(inside).has(items[0])
+    TrustStore(replace(copilot, own_state="")).remember(items, "trusted")
+    assert TrustStore(copilot).answer(items[0].key) == "trusted"
+    (store := TrustStore(inside)).remember(items, "trusted")
+    assert store.answer(items[0].key) == "trusted"  # in this conversation
+    assert TrustStore(inside).answer(items[0].key) is None
     assert not Path(inside.own_state).exists()
 
 
 def test_an_answer_can_be_taken_back(copilot: Settings, plant: Callable[..., Path]) -> None:
     plant()
     store = TrustStore(copilot)
-    store.remember(running_files(copilot))
+    store.remember(running_files(copilot), "trusted")
     (known,) = store.all()
     assert (known.name, known.folder) == (".github/hooks/x.json", copilot.folder)
     assert store.revoke(known.id) == known
@@ -271,9 +262,26 @@ def test_only_a_command_that_is_used_is_asked_about() -> None:
     settings = config.load(environ, [])
 
     def asked(settings: Settings) -> list[str]:
-        found = TrustGate(settings, ConversationState(), lambda _: False).look()
-        return [item.content.partition("=")[0] for item in found.settings]
+        found = TrustGate(settings, ConversationState(), lambda _: False, can_sandbox=False).look()
+        return [item.lines[0].partition("=")[0] for item in found.settings]
 
     assert asked(settings) == ["COPILOT_KERNEL_AGENT"]
     by_hand = replace(settings, agent="demo", origins={**settings.origins, "agent": "%agent"})
     assert asked(by_hand) == ["COPILOT_KERNEL_DEMO_COMMAND"]
+
+
+# -- the sandbox ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.sandbox
+async def test_in_the_sandbox_the_files_are_absent(opened: Open, plant: Callable[..., Path]) -> None:
+    plant()
+    plant("opencode.json", {"plugin": ["x"]})
+    look = "demo: terminal ls .github/hooks; cat opencode.json"
+    for person in (Asked(SANDBOX.name), Asked()):
+        async with opened(agent=os.environ["COPILOT_KERNEL_DEMO_COMMAND"], terminal=True) as chat:
+            turn = await ask(chat, look, person)
+            assert chat.agent.sandbox is not None
+            assert "x.json" not in turn.text
+            assert "{}" in turn.text
+    assert person.trust == []

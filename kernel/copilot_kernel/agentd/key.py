@@ -59,7 +59,7 @@ class AgentSpec:
             to_builtins(self.start),
             (folder.st_dev, folder.st_ino, self.settings.folder if self.settings.sandbox != "off" else ""),
             sorted(self.offers),
-            told_apart,
+            (told_apart, self.settings.absent),
             sorted(self.environ.items()),
         )
         return sha256(json.dumps(parts).encode()).hexdigest()[:DIGEST_CHARS]

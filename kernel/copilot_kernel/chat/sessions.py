@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 import anyio
@@ -115,8 +116,16 @@ class SessionManager:
 
         Raises AgentNotFound, AgentStartFailed, ProtocolUnsupported, AgentRefused, UsageError.
         """
-        await self._trust.check()
+        await self._admit()
         return await self.retry(self._agent.ready, self._state.status)
+
+    async def _admit(self) -> None:
+        """Raise UsageError if the user does not trust what would run in the folder; hide what must not."""
+        absent, settings = await self._trust.check(), self._agent.settings
+        if absent != settings.absent:
+            await self._agent.end()
+            sandbox = "required" if absent else self._trust.settings.sandbox
+            self._agent.settings = replace(settings, sandbox=sandbox, absent=absent)
 
     async def use(self) -> None:
         """Note that a prompt goes to the session; what could not be saved before may be by now."""
@@ -308,7 +317,7 @@ class SessionManager:
 
     async def _opened(self, how: str, session_id: str) -> Session:
         """Keep what comes meanwhile, until `_adopt` knows what it belongs to."""
-        await self._trust.check()
+        await self._admit()
         self._updates.begin(session_id)
         try:
             link = await self._agent.ready()

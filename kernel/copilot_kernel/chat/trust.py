@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from typing import Any, Literal
 
 from anyio import to_thread
 
@@ -29,13 +32,17 @@ from ..permissions.question import Question
 from ..permissions.request import CHANGING
 from ..programs import is_inside, project_folders, real
 from ..rendering.plain import visible_line
+from ..sandbox import unavailable
 from ..system.files import READING
 from .session_store import replace_file
 from .state import ConversationState
 
+Answer = Literal["trusted", "sandboxed"]
+
 TRUST = PermissionOption("trust", "Trust these files", "allow_once")
 USE = PermissionOption("trust", "Use these settings", "allow_once")
 REFUSE = PermissionOption("refuse", "Don't start", "reject_once")
+SANDBOX = PermissionOption("sandbox", "Start in the sandbox without them", "sandbox")
 HEAD_FILES = "Files in this folder make the agent run programs. Trust them?"
 HEAD_SETTINGS = "Environment variables let the agent do more than your settings allow. Use them?"
 WHY_FILES = "The agent runs these without asking, in every permission mode. They came with the project."
@@ -47,26 +54,36 @@ HINT_FILES = (
     f"folder to the setting trusted_folders ({PREFIX}TRUSTED_FOLDERS)."
 )
 HINT_SETTINGS = "A prompt in an open notebook asks you. Or put these settings into your copilot_kernel.json."
-UNREADABLE = "(cannot be read, or is too long to be shown)"
+UNREADABLE = "(cannot be read)"
+WHOLE = "# The whole file:"
 
-MAX_BYTES, MAX_FILES = 50_000, 1_000
+MAX_BYTES, MAX_FILES = 4_000_000, 1_000
 """Limits of one file, and of the number of files; what is more can be trusted only by its folder."""
+MAX_SHOWN = 20_000
+"""Characters of a file that a question shows."""
 ID_CHARS = 8
+_COMMAND_NAMES = ("command", "bash", "powershell", "cmd", "script", "run", "url", "httpUrl")
 _KEY, _ENTRY_ID = 1_000_000, -1_000_000
 """Ids of our question, which is none of the agent's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something to be trusted: a file, if it has a `path`, or a setting.
+    """Something to be trusted. `key` is what is remembered; empty if the content is not known.
 
-    `content` is what is shown of it. `key` is what is remembered; empty if the content is not known.
+    `path` of a file; `place` is the file or folder that the agent looks for.
     """
 
     name: str
     key: str
-    content: str
+    lines: tuple[str, ...]
     path: str = ""
+    place: str = ""
+
+    @property
+    def text(self) -> str:
+        """Programs that run, below the name of the file that says so."""
+        return "\n".join((f"# {self.name}", *self.lines))
 
 
 # -- what there is ----------------------------------------------------------------------------------------------------
@@ -77,9 +94,9 @@ def running_files(settings: Settings) -> list[Item]:
     folders = _searched(settings)
     rows = running_rows(settings.agent or "copilot") if settings.agent != "demo" else ()
     places = sorted({path for folder in folders for path in _matching(folder, rows)})
-    files = list(islice((file for place in places for file in _files(place)), MAX_FILES + 1))
-    items = [_item(file, folders[0]) for file in files[:MAX_FILES]]
-    return [*items, *([Item("…", "", f"More than {MAX_FILES} files.")] if len(files) > MAX_FILES else ())]
+    files = list(islice(((file, place) for place in places for file in _files(place)), MAX_FILES + 1))
+    items = [_item(file, place, folders) for file, place in files[:MAX_FILES]]
+    return [*items, *([Item("…", "", (f"More than {MAX_FILES} files.",))] if len(files) > MAX_FILES else ())]
 
 
 def setting_items(settings: Settings) -> list[Item]:
@@ -87,7 +104,7 @@ def setting_items(settings: Settings) -> list[Item]:
     others = {AGENT} if settings.origins.get("agent") != ENVIRONMENT else set()
     others |= {DEMO_COMMAND} if settings.agent != "demo" else set()
     return [
-        Item("the environment", _key("setting", each.variable, each.value), f"{each.variable}={each.value}")
+        Item("the environment", _key("setting", each.variable, each.value), (f"{each.variable}={each.value}",))
         for each in settings.widened
         if each.variable not in others
     ]
@@ -142,13 +159,23 @@ def _files(path: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in sorted(names))
 
 
-def _item(file: Path, folder: Path) -> Item:
-    name = os.path.relpath(file, folder)
+def _item(file: Path, place: Path, folders: Sequence[Path]) -> Item:
+    name = os.path.relpath(file, folders[0])
     try:
         content = _content(file)
     except OSError:
-        return Item(name, "", UNREADABLE, str(file))
-    return Item(name, _key("file", str(file), content), content.decode("utf-8", "replace").rstrip("\n"), str(file))
+        return Item(name, "", (UNREADABLE,), str(file), str(place))
+    return Item(name, _key("file", str(file), content), tuple(_shown(content)), str(file), str(place))
+
+
+def _shown(content: bytes) -> Iterator[str]:
+    """The commands first, then the whole file: it may run something under a name that we do not know."""
+    text = content.decode("utf-8", "replace")
+    if commands := list(_commands(_parsed(text))):
+        yield from (*commands, WHOLE)
+    yield text[:MAX_SHOWN].rstrip("\n")
+    if len(text) > MAX_SHOWN:
+        yield f"… and {len(text) - MAX_SHOWN:,} more characters"
 
 
 def _content(file: Path) -> bytes:
@@ -160,8 +187,34 @@ def _content(file: Path) -> bytes:
     return content
 
 
+def _parsed(text: str) -> Any:
+    for parse in (json.loads, tomllib.loads):
+        with suppress(ValueError, RecursionError):
+            return parse(text)
+    return None
+
+
+def _commands(value: Any) -> Iterator[str]:
+    """Return what known members run, with their arguments."""
+    if isinstance(value, dict):
+        for name in _COMMAND_NAMES:
+            if isinstance(named := value.get(name), str):
+                arguments = value.get("args")
+                more = map(str, arguments) if isinstance(arguments, list) else ()
+                yield " ".join((named, *map(shlex.quote, more)))
+            elif isinstance(named, list) and all(isinstance(word, str) for word in named):
+                yield shlex.join(named)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for each in inner:
+        yield from _commands(each)
+
+
 def _key(*parts: str | bytes) -> str:
-    return sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    digest = sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(data) + data)
+    return digest.hexdigest()
 
 
 # -- what is remembered -----------------------------------------------------------------------------------------------
@@ -169,41 +222,42 @@ def _key(*parts: str | bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """Something that the user trusts, in which folder."""
+    """An answer: about what, in which folder."""
 
     id: str
     name: str
     folder: str
+    answer: Answer
 
 
 class TrustStore:
-    """What the user trusts, each in a file of its own, so that several kernels can write at once."""
+    """The user's answers, each in a file of its own, so that several kernels can write at once."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings, self._given = settings, set[str]()
+        self._settings, self._given = settings, dict[str, Answer]()
         folder = state_folder(Settings(state=settings.own_state))
         # What lies in the project may be anybody's answer.
         self._folder = None if is_inside(folder, project_folders(settings.folder)) else folder / "trusted"
 
-    def has(self, item: Item) -> bool:
-        """Return True if the user trusts `item`, with just this content."""
-        is_kept = bool(self._folder and item.key and self._read(self._folder / f"{item.key}.json"))
-        return is_kept or item.key in self._given
+    def answer(self, key: str) -> Answer | None:
+        """Return the user's answer; None if it is not known."""
+        found = self._read(self._folder / f"{key}.json") if self._folder and key else None
+        return found.answer if found else self._given.get(key)
 
-    def remember(self, items: Sequence[Item]) -> None:
-        """Trust `items`. What cannot be written counts for this conversation."""
-        self._given |= {item.key for item in items if item.key}
+    def remember(self, items: Sequence[Item], answer: Answer) -> None:
+        """Keep the answer. One that cannot be written counts for this conversation."""
+        self._given |= dict.fromkeys((item.key for item in items if item.key), answer)
         if self._folder is None:
             return
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for item in items:
-                values = {"name": item.name, "folder": self._settings.folder, "answer": "trusted"}
+                values = {"name": item.name, "folder": self._settings.folder, "answer": answer}
                 if item.key:
                     replace_file(self._folder / f"{item.key}.json", json.dumps(values), 0o600)
 
     def all(self) -> list[Remembered]:
-        """All that is kept, by name."""
+        """Every answer, by name."""
         files = sorted(self._folder.glob("*.json")) if self._folder else ()
         return sorted(filter(None, map(self._read, files)), key=lambda each: (each.folder, each.name))
 
@@ -220,8 +274,8 @@ class TrustStore:
     def _read(file: Path) -> Remembered | None:
         with suppress(OSError, ValueError, RecursionError):
             match json.loads(file.read_text("utf-8")):
-                case {"name": str(name), "folder": str(folder), "answer": "trusted"}:
-                    return Remembered(file.stem[:ID_CHARS], name, folder)
+                case {"name": str(name), "folder": str(folder), "answer": "trusted" | "sandboxed" as answer}:
+                    return Remembered(file.stem[:ID_CHARS], name, folder, answer)
         return None
 
 
@@ -230,25 +284,28 @@ class TrustStore:
 
 @dataclass(slots=True)
 class Found:
-    """Items that the user does not trust yet."""
+    """Findings: unknown items, and files that the agent must not see."""
 
-    files: list[Item]
-    settings: list[Item]
+    files: list[Item] = field(default_factory=list)
+    settings: list[Item] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
 
 
 class TrustGate:
     """Asks before an agent starts, and before each session.
 
-    `was_clicked`: whether the user allowed the call of this entry.
+    `was_clicked`: whether the user allowed the call of this entry. `can_sandbox`: the agent may start in a sandbox.
     """
 
-    def __init__(self, settings: Settings, state: ConversationState, was_clicked: Callable[[int], bool]) -> None:
-        self.settings, self._state, self._was_clicked = settings, state, was_clicked
+    def __init__(
+        self, settings: Settings, state: ConversationState, was_clicked: Callable[[int], bool], *, can_sandbox: bool
+    ) -> None:
+        self.settings, self._state, self._was_clicked, self._can_sandbox = settings, state, was_clicked, can_sandbox
         self.store = TrustStore(settings)
         state.observers.append(self._note_edit)
 
-    async def check(self) -> None:
-        """Raise UsageError unless the user trusts all that there is."""
+    async def check(self) -> tuple[str, ...]:
+        """Files that must not exist for the agent, which then needs a sandbox. Raises UsageError."""
         found = await to_thread.run_sync(self.look)
         running = self._state.running
         if running is None or not running.view.attended:
@@ -259,18 +316,27 @@ class TrustGate:
             raise _untrusted(found)
         elif found.files or found.settings:
             await self._ask(found)
+        if found.absent and not self._can_sandbox:
+            raise UsageError(UNTRUSTED.format(", ".join(found.absent)), HINT_FILES)
+        return tuple(dict.fromkeys(found.absent))
 
     def is_settled(self) -> bool:
-        """Return True if nothing needs a question. Reads the disk."""
+        """Return True if nothing needs a question, or a sandbox of its own. Reads the disk."""
         found = self.look()
-        return not (found.files or found.settings)
+        return not (found.files or found.settings or found.absent)
 
     def look(self) -> Found:
         """Read the disk."""
+        found = Found(settings=[item for item in setting_items(self.settings) if not self.store.answer(item.key)])
         trusted = [real(Path(each).expanduser()) for each in self.settings.trusted_folders]
-        files = (item for item in running_files(self.settings) if not self.store.has(item))
-        unknown = [item for item in files if not is_inside(Path(item.path or self.settings.folder), trusted)]
-        return Found(unknown, [item for item in setting_items(self.settings) if not self.store.has(item)])
+        items = running_files(self.settings)
+        for item in (each for each in items if not is_inside(Path(each.path or self.settings.folder), trusted)):
+            match self.store.answer(item.key):
+                case None:
+                    found.files.append(item)
+                case "sandboxed":
+                    found.absent.append(item.place)
+        return found
 
     def _note_edit(self, update: Update | None) -> None:
         """Trust what the user has let the agent write, as it is then. Reads the disk."""
@@ -278,29 +344,36 @@ class TrustGate:
         if call and call.status == "completed" and call.kind in CHANGING and self._was_clicked(call.id):
             changed = {real(Path(self.settings.folder, path)) for path in inputs.read(call).paths}
             items = [item for item in running_files(self.settings) if real(Path(item.path)) in changed]
-            self.store.remember(items)
+            self.store.remember(items, "trusted")
 
     async def _ask(self, found: Found) -> None:
         """Raises UsageError if the answer is no."""
         running = self._state.running
         assert running is not None
-        if (await running.view.ask(_question(found))).option not in (TRUST, USE):
+        with_sandbox = self._can_sandbox and bool(found.files)
+        why_not = await to_thread.run_sync(unavailable, self.settings) if with_sandbox else None
+        answer = (await running.view.ask(_question(found, with_sandbox=with_sandbox and why_not is None))).option
+        if answer not in (TRUST, USE, SANDBOX):
             raise _untrusted(found, HINT_AGAIN)
-        await to_thread.run_sync(self.store.remember, [*found.files, *found.settings])
+        remember = self.store.remember
+        await to_thread.run_sync(remember, found.settings, "trusted")
+        await to_thread.run_sync(remember, found.files, "sandboxed" if answer == SANDBOX else "trusted")
+        if answer == SANDBOX:
+            found.absent += [item.place for item in found.files]
 
 
-def _question(found: Found) -> Question:
+def _question(found: Found, *, with_sandbox: bool) -> Question:
     items = (*found.files, *found.settings)
     call = ToolCall(
         id=_ENTRY_ID, turn=0, call_id="", title=", ".join(dict.fromkeys(item.name for item in items)), kind="execute",
-        raw_input={"commands": [f"# {item.name}\n{item.content}" for item in items]},
+        raw_input={"commands": [item.text for item in items]},
     )  # fmt: skip
+    options = (TRUST if found.files else USE, REFUSE, *([SANDBOX] if with_sandbox else ()))
     why = " ".join((*([WHY_FILES] if found.files else ()), *([WHY_SETTINGS] if found.settings else ())))
-    options, head = ((TRUST, REFUSE), HEAD_FILES) if found.files else ((USE, REFUSE), HEAD_SETTINGS)
-    return Question(_KEY, call, options, why, head=head)
+    return Question(_KEY, call, options, why, head=HEAD_FILES if found.files else HEAD_SETTINGS)
 
 
 def _untrusted(found: Found, hint: str = "") -> UsageError:
-    names = (item.name if item.path else item.content for item in (*found.files, *found.settings))
+    names = (item.name if item.path else " ".join(item.lines) for item in (*found.files, *found.settings))
     hints = (*([HINT_FILES] if found.files else ()), *([HINT_SETTINGS] if found.settings else ()))
     return UsageError(UNTRUSTED.format(", ".join(names)), hint or "\n".join(hints))

@@ -168,8 +168,8 @@ def _rules_report(now: CommandState) -> Report:
 
 def _trust_report(now: CommandState) -> Report:
     """Report what would run in this folder, and what the environment may widen."""
-    rows = tuple((each.id, each.name, each.folder) for each in now.trusted)
-    return Report("Trusted", ("Id", "What", "Folder"), rows, "%permissions revoke ID takes it back.")
+    rows = tuple((each.id, each.name, each.folder, each.answer) for each in now.trusted)
+    return Report("Trusted", ("Id", "What", "Folder", "How"), rows, "%permissions revoke ID takes it back.")
 
 
 def _decisions_report(now: CommandState) -> Report:

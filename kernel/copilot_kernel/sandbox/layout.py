@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -20,11 +20,8 @@ from .mounts import EMPTY_FILE, Access, Mount, arguments, parents, placed
 from .probe import SandboxUnavailable
 
 _PATHS = re.compile(r"/[^,;:]+")
-_KERNEL_FILES = (
-    *("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/mtrr", "/proc/acpi"),
-    *("/proc/scsi", "/proc/driver", "/proc/dynamic_debug"),
-)
-"""Files of the system through which the user root could write outside, whatever the mounts say."""
+# Of the system that writes outside for the user root, whatever the mounts say.
+_KERNEL_FILES = ("sys", "sysrq-trigger", "irq", "bus", "fs", "mtrr", "acpi", "scsi", "driver", "dynamic_debug")
 
 
 class _LeadsOut(SandboxUnavailable):
@@ -73,7 +70,7 @@ class Layout:
         self.add(self.home / ".gitconfig", Access.READ)
         for place in self.settings.sandbox_read:
             self.add(Path(place).expanduser(), Access.READ)
-        self.mounts += (Mount(path, Access.READ, path) for path in _KERNEL_FILES if Path(path).exists())
+        self.mounts += (Mount(f"/proc/{name}", Access.READ, f"/proc/{name}") for name in _kernel_files())
 
     def add_programs(self, commands: Sequence[Sequence[str]]) -> tuple[Path, ...]:
         """Add what these command lines name, and Python with this package. Returns our own code in the project."""
@@ -105,6 +102,14 @@ class Layout:
         for path in map(programs.real, map(Path, protected)):
             if path.exists() and self.project in (path, *path.parents):
                 self.mounts.append(Mount(str(path), Access.READ))
+
+    def hide(self, paths: Iterable[Path], handover: Path) -> None:
+        """Hide a path of the project; a file becomes one without settings."""
+        empty = handover / "nothing.json"
+        empty.write_text("{}\n", "utf-8")
+        for path in map(programs.real, paths):
+            if path.exists():
+                self.mounts.append(Mount(str(path), Access.HIDDEN, "" if path.is_dir() else str(empty)))
 
     def arguments(self) -> tuple[str, ...]:
         """Return the arguments of bubblewrap, and make what they need.
@@ -192,6 +197,10 @@ def _is_socket(path: Path) -> bool:
         return path.is_socket()
     except OSError:  # what a variable holds may be no path at all, and too long for one
         return False
+
+
+def _kernel_files() -> Iterator[str]:
+    return (name for name in _KERNEL_FILES if Path("/proc", name).exists())
 
 
 # -- where known agents keep their state ------------------------------------------------------------------------------

@@ -98,6 +98,7 @@ def _made(
     found = Search(layout.project).paths
     comparison = Comparison(layout.project, states_of((*found, *map(str, own))))
     layout.add_project(common_git_folder(layout.project), found)
+    layout.hide(map(Path, layout.settings.absent), handover)
     shown = summary(layout.settings)
     if not tools.bubblewrap:
         layout.add(srt.make_temporary(handover), Access.WRITE)
