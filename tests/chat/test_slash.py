@@ -10,11 +10,10 @@ import anyio
 import pytest
 from copilot_kernel.acp.messages import AvailableCommand, CommandsUpdate
 from copilot_kernel.chat import open_chat
-from copilot_kernel.chat.slash import AS_TEXT
+from copilot_kernel.chat.slash import AS_TEXT, changes_of
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
-from copilot_kernel.permissions.agent_changes import changes_of
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from ..acp.scripted import OPTIONS, Script, listening, offering

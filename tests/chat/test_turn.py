@@ -34,7 +34,7 @@ async def test_a_double_click_is_one_press(presses: list[float], ends: bool) -> 
         stop.press(at=50.0 + seconds)
 
     async def wait() -> None:
-        await stop.wait_again()
+        await stop.second_press.wait()
         ended.set()
 
     async with anyio.create_task_group() as tasks:

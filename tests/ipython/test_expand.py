@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from copilot_kernel.ipython.expand import values_of
+from copilot_kernel.ipython.transform import values_of
 
 NAMES = {"n": 3, "name": "Ada", "rows": [1, 2], "größe": 5}
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from copilot_kernel.ipython.run_interrupts import RunInterrupts
+from copilot_kernel.ipython.runs import RunInterrupts
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import REPORT_BUG, UsageError
 from copilot_kernel.ipython.session import Cancelled, outcome
 from copilot_kernel.ipython.turn import CodeBlock, Turn
-from copilot_kernel.undo.listing import ListedChange
+from copilot_kernel.undo.record import ListedChange
 from IPython.core.formatters import DisplayFormatter
 from msgspec import structs
 

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 from copilot_kernel.undo import history, tree
-from copilot_kernel.undo.listing import listed
+from copilot_kernel.undo.record import listed
 from copilot_kernel.undo.repository import SNAPSHOT_TOO_SLOW, Repository, Snapshot
 
 from .project import commit, files_in, restore
