@@ -85,7 +85,7 @@ async def test_an_agent_without_http_gets_the_bridge_and_a_file_that_ends_with_t
         async with stdio_client(parameters) as streams, ClientSession(*streams) as client:
             await client.initialize()
             result = await client.call_tool("list_variables", {"filter": "n"})
-            found.extend([result.content[0].text, str(file)])  # type: ignore[union-attr]
+            found.extend([result.content[0].text, str(file)])
 
     async with in_notebook(settings, act, info={"agentCapabilities": {}}) as (chat, _):
         await ask(chat, "Go")

@@ -29,7 +29,7 @@ class Saver(Person):
         self.rule, self.keep = rule, keep
 
     async def ask(self, question: Question) -> PermissionAnswer:
-        return replace(await super().ask(question), rule=self.rule, keep=self.keep)  # type: ignore[arg-type]
+        return replace(await super().ask(question), rule=self.rule, keep=self.keep)
 
 
 @pytest.fixture(autouse=True)
@@ -213,7 +213,6 @@ async def test_what_was_allowed_ends_with_a_conversation_that_the_agent_lost(cha
     assert (chat.book.mode, person.questions, RESET in person.notices) == ("acceptEdits", [], False)
     (session,) = await chat.sessions()
     link = chat.agent.link
-    assert link is not None
     await link.delete(session.id)
     await chat.restart()
     await ask(chat, "demo: shell ls", person)

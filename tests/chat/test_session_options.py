@@ -39,7 +39,6 @@ async def test_a_mode_is_set_by_a_short_name_in_the_agents_way(
     async with opened(switches=switches) as chat:
         await chat.options.set_mode(typed)
         assert set(sent(chat)) == {method}
-        assert chat.conversation.state is not None
         assert chat.conversation.state.mode == mode
         if option := option_of(chat.conversation.state.options, "mode"):
             assert option["currentValue"] == mode
@@ -137,7 +136,6 @@ async def test_an_agent_that_tells_nothing_is_waited_for_once_and_gets_what_was_
             "code", "ask", "large",
         ]  # fmt: skip
         assert (await chat.options.offered("modes")).mode == "ask"
-        assert chat.session is not None
         assert chat.session.options_delay == 0
         monkeypatch.setattr(agent_connection, "OPTIONS_DELAY", 3600)
         await chat.new()

@@ -23,8 +23,6 @@ from .conftest import Open
 from .loopback import address, met
 from .people import Person, ask
 
-pytestmark = pytest.mark.anyio
-
 
 async def sent(settings: Settings, *prompts: str, person: Person | None = None, **answers: Any) -> list[str]:
     """How the prompts begin that the agent gets."""

@@ -22,8 +22,6 @@ from copilot_kernel.rendering.question import question_text
 from .conftest import Open
 from .people import Person, ask
 
-pytestmark = pytest.mark.anyio
-
 HOOK = {"version": 1, "hooks": {"sessionStart": [{"type": "command", "bash": "touch ran"}]}}
 BYPASS = (Widening("COPILOT_KERNEL_PERMISSION_MODE", "bypassPermissions"),)
 

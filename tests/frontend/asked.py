@@ -102,7 +102,6 @@ class Place:
     def close(self, number: int = 0) -> None:
         """The question no longer stands there."""
         card = self.cards[number]
-        assert card is not None
         card.close()
 
 
@@ -117,7 +116,7 @@ class Asked:
 
 
 def questions(cell: RecordingCell, place: Place) -> Questions:
-    return Questions(cell, place, PageTurn())  # type: ignore[arg-type]
+    return Questions(cell, place, PageTurn())
 
 
 async def ask(cell: RecordingCell, place: Place, asked: Question = QUESTION) -> Asked:

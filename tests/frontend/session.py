@@ -51,7 +51,7 @@ class Session:
             cell.typed.put_nowait(line)
         failure = None
         try:
-            await self.kernel_session.run(cell, code)  # type: ignore[arg-type]
+            await self.kernel_session.run(cell, code)
         except CopilotError as error:
             failure = error
         return Outcome("\n".join(cell.plain), failure, tuple(cell.shown.values()))

@@ -42,17 +42,17 @@ def updates(script: Sequence[Step], cuts: Sequence[int], steps: Sequence[str | N
     for number, (what, words) in enumerate(script):
         if what in ("agent", "thought"):
             for part in parts(words, cuts):
-                yield Chunk(what, TextBlock(part))  # type: ignore[arg-type]
+                yield Chunk(what, TextBlock(part))
         else:
             call = partial(ToolCallUpdate, f"call {number}")
-            yield call(begins=True, title=f"Step {number}", kind=what, status="pending")  # type: ignore[arg-type]
-            yield from (call(status=status) for status in (*steps, words))  # type: ignore[arg-type]
+            yield call(begins=True, title=f"Step {number}", kind=what, status="pending")
+            yield from (call(status=status) for status in (*steps, words))
 
 
 def outputs(said: Iterator[Update], pauses: Sequence[float] | None = None) -> list[dict[str, Any]]:
     """What is left in the cell; with `pauses`, repeated between the updates, somebody watches."""
     loop, cell = Loop(), RecordingCell(live=pauses is not None)
-    area = Batch(cell) if pauses is None else OutputArea(cell, loop)  # type: ignore[arg-type]
+    area = Batch(cell) if pauses is None else OutputArea(cell, loop)
     now = begin_turn(Conversation(), [TextBlock("Go")])
     for number, update in enumerate((*said, None)):
         after = reduce(now, update) if update else end_turn(now, "end_turn")

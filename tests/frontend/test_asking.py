@@ -20,9 +20,6 @@ from ipywidgets import Widget
 from .asked import EDIT, NOT_ANSWERED, QUESTION, Models, Place, ask, ask_ready
 from .recording import ALLOW, ALWAYS, REJECT, RecordingCell, call, question
 
-pytestmark = pytest.mark.anyio
-
-
 # -- buttons --------------------------------------------------------------------------------------------------------
 
 

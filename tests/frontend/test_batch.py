@@ -17,7 +17,7 @@ from .recording import RecordingCell, call, notice, said, spoken
 def batch(*entries: Entry) -> tuple[Batch, RecordingCell]:
     """A cell that was told of `entries`; the turn goes on."""
     cell = RecordingCell(live=False)
-    sheet = Batch(cell)  # type: ignore[arg-type]
+    sheet = Batch(cell)
     for entry in entries:
         sheet.put(entry)
     return sheet, cell

@@ -16,8 +16,6 @@ from jupyter_client.session import Session
 
 from ..limits import LIMIT
 
-pytestmark = pytest.mark.anyio
-
 
 class Wire:
     """The kernel's sockets, and the front end's other end of them."""
@@ -60,7 +58,6 @@ class Wire:
         while not self.theirs.poll(0):
             await asyncio.sleep(0)
         _, message = self.front_end.recv(self.theirs)
-        assert message is not None
         return dict(message)
 
     async def asked(self, cell: Cell, prompt: str) -> tuple[asyncio.Task[str], dict[str, Any]]:

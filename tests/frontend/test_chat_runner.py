@@ -13,8 +13,6 @@ from copilot_kernel.frontend.chat_runner import ChatRunner
 
 from ..limits import LIMIT
 
-pytestmark = pytest.mark.anyio
-
 cell: ContextVar[str] = ContextVar("cell", default="none")
 
 
@@ -34,7 +32,6 @@ class StandIn:
 
     async def _break(self, life: asyncio.Task[Any] | None) -> None:
         await self.broken.wait()
-        assert life is not None
         life.cancel()
 
     async def __aexit__(self, *error: Any) -> None:

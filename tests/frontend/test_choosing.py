@@ -16,8 +16,6 @@ from copilot_widgets.field import PickerField
 from ..limits import LIMIT
 from .recording import RecordingCell
 
-pytestmark = pytest.mark.anyio
-
 MODE = PickerField("Mode", ("agent", "plan"), 0)
 SHORT = PickerField("Mode", ("Does it", "Thinks first"), 0, words=("agent", "plan"))
 MODEL = PickerField("Model", ("fast", "slow", "plan"), 1)
@@ -37,7 +35,7 @@ async def typed(*lines: str | None, fields: tuple[PickerField, ...] = (MODE,)) -
         applied.append((field, choice))
         return f"Set: {choice}"
 
-    output = CellOutput(cell, Pickers(anyio.lowlevel.checkpoint), set())  # type: ignore[arg-type]
+    output = CellOutput(cell, Pickers(anyio.lowlevel.checkpoint), set())
     await asyncio.wait_for(output.choose(Menu("mode", fields, REPORT, object), apply), LIMIT)
     return applied, cell
 

@@ -27,8 +27,6 @@ from ..limits import LIMIT
 from .asked import Models
 from .recording import RecordingCell, call
 
-pytestmark = pytest.mark.anyio
-
 COLOUR = "color-mix(in srgb,currentcolor 60%"
 
 
@@ -82,7 +80,7 @@ async def test_the_chat_page_draws_it_once_the_lexer_is_there(load: Callable[[],
 
 
 def test_a_batch_run_begins_to_load_it_when_the_call_begins(threads: dict[str, Thread]) -> None:
-    Batch(RecordingCell(live=False)).put(replace(edit("a.toml"), status="in_progress"))  # type: ignore[arg-type]
+    Batch(RecordingCell(live=False)).put(replace(edit("a.toml"), status="in_progress"))
     assert list(threads) == ["toml"]
 
 
@@ -92,12 +90,12 @@ Shown = tuple[Display | Broadcaster, Callable[[], list[str]]]
 
 def in_cell(chat: Chat) -> Shown:
     cell = RecordingCell()
-    view = Display(cell, cwd=chat.agent.cwd)  # type: ignore[arg-type]
+    view = Display(cell, cwd=chat.agent.cwd)
     return view, lambda: [words for words in cell.plain if "Why you are asked" in words]
 
 
 def in_page(chat: Chat) -> Shown:
-    view = Broadcaster(lambda: chat.conversation, str, chat.agent.cwd, LIMIT)  # type: ignore[arg-type]
+    view = Broadcaster(lambda: chat.conversation, str, chat.agent.cwd, LIMIT)
     return view, lambda: [str(request.members["title"]) for request in view.approvals.requests]
 
 
@@ -108,7 +106,7 @@ async def test_questions_that_come_together_stand_in_the_order_of_arrival(
     """The first alone waits for its lexer."""
     async with opened() as chat, asyncio.timeout(LIMIT), asyncio.TaskGroup() as tasks:
         view, questions = shown(chat)
-        view.ask = asked = Mock(wraps=view.ask)  # type: ignore[method-assign]
+        view.ask = asked = Mock(wraps=view.ask)
         prompt = TextBlock("demo: together create a.py x ;; ask Second ;; ask Third")
         tasks.create_task(chat.ask([prompt], view))
         while asked.call_count < 3:

@@ -20,8 +20,6 @@ from ..limits import LIMIT
 from .asked import Clock
 from .recording import Loop, RecordingCell, call, notice, question, said, spoken
 
-pytestmark = pytest.mark.anyio
-
 
 class Asked(OpenQuestion[str]):
     """Answered when the test says so."""
@@ -56,7 +54,7 @@ class Scene:
         self.cell, self.loop = RecordingCell(**cell), Loop()
         self.cell.widgets = False
         options: dict[str, Any] = {"cwd": "/project", "loop": self.loop, "activity_timeout": activity_timeout}
-        self.display = Display(self.cell, **options)  # type: ignore[arg-type]
+        self.display = Display(self.cell, **options)
 
     async def ask(self, asked: Asked) -> asyncio.Task[str]:
         """Ask, until the question stands there or waits for a seat."""
@@ -95,7 +93,7 @@ async def test_an_entry_that_cannot_be_shown_is_logged_and_the_others_are_shown(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     scene = Scene()
-    scene.display.show(Message(2, 1, "agent", "a secret"))  # type: ignore[arg-type]
+    scene.display.show(Message(2, 1, "agent", "a secret"))
     scene.display.show(said(3, "Yes."))
     assert scene.plain() == ["Yes."]
     (record,) = caplog.records

@@ -18,8 +18,6 @@ from ..limits import LIMIT
 from .asked import Models
 from .recording import RecordingCell
 
-pytestmark = pytest.mark.anyio
-
 COLOURS = (FieldChoice("r", "Red"), FieldChoice("b", "Blue"))
 FORM = Elicitation(
     "Who are you?",
@@ -48,7 +46,7 @@ class Asked:
 
 async def ask(cell: RecordingCell, request: Elicitation = FORM) -> Asked:
     """Ask, and come back when it stands there, with its widgets if it has any, or is over."""
-    display = Display(cell)  # type: ignore[arg-type]
+    display = Display(cell)
     task = asyncio.create_task(display.elicit(request))
     while not (len(cell.sent) > cell.widgets or task.done()):
         await asyncio.sleep(0)

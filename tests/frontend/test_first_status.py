@@ -14,8 +14,6 @@ from ..limits import LIMIT
 from .recording import Loop, RecordingCell, said
 from .test_display import turn
 
-pytestmark = pytest.mark.anyio
-
 SHOWN = render_status(STARTING)["text/plain"]
 
 
@@ -41,13 +39,13 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def display(cell: RecordingCell, loop: Loop) -> Display:
-    return Display(cell, cwd="/project", loop=loop)  # type: ignore[arg-type]
+    return Display(cell, cwd="/project", loop=loop)
 
 
 @pytest.mark.usefixtures("cold")
 async def test_it_is_shown_at_once_and_taken_away_if_the_turn_does_not_begin() -> None:
     cell = RecordingCell()
-    with first_status(cell, "Hello"):  # type: ignore[arg-type]
+    with first_status(cell, "Hello"):
         assert cell.plain == [SHOWN]
     assert cell.plain == [""]
 
@@ -64,20 +62,20 @@ async def test_it_is_shown_at_once_and_taken_away_if_the_turn_does_not_begin() -
     ids=["command", "nothing", "batch run", "console"],
 )
 async def test_nothing_else_has_one(cell: RecordingCell, code: str) -> None:
-    with first_status(cell, code):  # type: ignore[arg-type]
+    with first_status(cell, code):
         assert cell.sent == []
 
 
 async def test_a_later_prompt_has_none_before_it_takes_long() -> None:
     cell = RecordingCell()
-    with first_status(cell, "Hello"):  # type: ignore[arg-type]
+    with first_status(cell, "Hello"):
         assert cell.sent == []
 
 
 @pytest.mark.usefixtures("cold")
 async def test_the_output_of_the_turn_goes_on_with_it_and_takes_it_away() -> None:
     cell, loop = RecordingCell(), Loop()
-    with first_status(cell, "Hello"):  # type: ignore[arg-type]
+    with first_status(cell, "Hello"):
         view = display(cell, loop)
         view.status(STARTING)
         view.status("Waiting for the model")
@@ -92,7 +90,7 @@ async def test_the_output_of_the_turn_goes_on_with_it_and_takes_it_away() -> Non
 @pytest.mark.usefixtures("cold")
 async def test_a_turn_that_fails_leaves_none() -> None:
     cell, loop = RecordingCell(), Loop()
-    with first_status(cell, "Hello"):  # type: ignore[arg-type]
+    with first_status(cell, "Hello"):
         display(cell, loop).close()
     assert cell.plain == [""]
 
@@ -100,7 +98,7 @@ async def test_a_turn_that_fails_leaves_none() -> None:
 @pytest.mark.usefixtures("cold")
 async def test_without_an_answer_the_end_of_the_turn_takes_its_place() -> None:
     cell, loop = RecordingCell(), Loop()
-    with first_status(cell, "Hello"):  # type: ignore[arg-type]
+    with first_status(cell, "Hello"):
         view = display(cell, loop)
         view.status("")
         view.finish(turn())

@@ -95,7 +95,6 @@ def test_a_notebook_on_this_machine_is_remembered_as_well(tmp_path: Path) -> Non
     assert gateway.notebook_key({"JPY_SESSION_NAME": "/no/such/book.ipynb", "KERNEL_USERNAME": "alice"}) == ""
 
 
-@pytest.mark.anyio
 async def test_others_are_told_the_path_of_a_notebook_that_has_a_session_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

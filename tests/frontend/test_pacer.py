@@ -13,7 +13,7 @@ class Drawing:
 
     def __init__(self) -> None:
         self.loop, self.drawn = Loop(), list[float]()
-        self.pacer = Pacer(self.loop, self._draw)  # type: ignore[arg-type]
+        self.pacer = Pacer(self.loop, self._draw)
 
     def _draw(self) -> None:
         self.pacer.stop()

@@ -296,7 +296,6 @@ def test_a_turn_that_answers_at_once_shows_no_status() -> None:
 # -- large ones -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.anyio
 async def test_a_message_without_end_is_cut_where_it_says_so_and_shows_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("copilot_kernel.frontend.slot_items.MAX_MESSAGE_CHARS", 100)
     monkeypatch.setattr("copilot_kernel.frontend.slot_items.END_CHARS", 20)
@@ -312,11 +311,10 @@ async def test_a_message_without_end_is_cut_where_it_says_so_and_shows_its_end(m
     assert end in whole.outputs[0]["text/html"]
 
 
-@pytest.mark.anyio
 async def test_a_long_turn_looks_the_same_drawn_in_steps_or_at_once() -> None:
     entries = [said(1, "A *paragraph*.\n\n" * 9_000), call(2), said(3, "```\n" + "line\n" * 9_000), call(4, "failed")]
     sheet = Sheet()
-    sheet.loop.time = count(0.0, 0.02).__next__  # type: ignore[method-assign]
+    sheet.loop.time = count(0.0, 0.02).__next__
     for entry in entries:
         sheet.area.put(entry)
     steps = sum(1 for _ in sheet.area.drawn().__await__())

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.page_turn import PageTurn
 from copilot_kernel.frontend.permission_question import PermissionQuestion
@@ -18,8 +17,6 @@ from msgspec import to_builtins
 
 from ..limits import LIMIT
 from .recording import ALLOW, OPTIONS, RecordingCell, call, question
-
-pytestmark = pytest.mark.anyio
 
 QUESTION = question(call(1, "waiting", "Run\u202e it"), key=7)
 
@@ -48,7 +45,6 @@ class Page:
             self.withdrawn += 1
 
     def reply(self, *reply: Any) -> str:
-        assert self.question is not None
         return self.question.reply(Reply(*reply))
 
 
@@ -57,10 +53,10 @@ class Scene:
 
     def __init__(self, page: Page | None = None, cell: RecordingCell | None = None) -> None:
         self.page, self.blocked = page or Page(), asyncio.Event()
-        self.turn = PageTurn(self.page, "c1", self._wait)  # type: ignore[arg-type]
+        self.turn = PageTurn(self.page, "c1", self._wait)
         self.cell = cell or RecordingCell()
         self.cell.widgets = False
-        self.display = Display(self.cell, cwd="/project", page=self.turn)  # type: ignore[arg-type]
+        self.display = Display(self.cell, cwd="/project", page=self.turn)
 
     async def _wait(self) -> None:
         await self.blocked.wait()
@@ -122,7 +118,6 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
         await asyncio.sleep(0)
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
-    assert scene.page.question is not None
     assert (scene.page.question.key, scene.page.question.for_page) == ("7", {
         "title": "Use this tool? Run⟨U+202E⟩ it",
         "html": question_html(QUESTION, "/project"),
@@ -140,7 +135,6 @@ async def test_a_rule_of_the_page_is_reviewed_as_in_cells() -> None:
     asking = scene.ask(replace(question(command, key=8), suggestion="Bash(ls -l)", folder="/project"))
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
-    assert scene.page.question is not None
     assert scene.page.question.for_page["answers"]["rule"]["value"] == "Bash(ls -l)"
     assert "is not a rule" in scene.page.reply(0, "", "Bash(")
     assert "does not allow this call" in scene.page.reply(0, "", "Bash(cat *)")

@@ -18,8 +18,6 @@ from ..widgets.connected import connected
 from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell
 
-pytestmark = pytest.mark.anyio
-
 MODE = PickerField("Mode", ("agent", "plan"), 0)
 EFFORT = PickerField("Effort", ("low", "high"), 0)
 SESSIONS = PickerField("Sessions", ("Apples", "Pears"), action="Resume")
@@ -42,7 +40,7 @@ class Kernel:
 
     def show(self, *fields: PickerField, command: str = "mode") -> None:
         menu = Menu(command, fields or (MODE,), STATIC, lambda: self.subject)
-        self.pickers.show(self.cell, menu, self._apply)  # type: ignore[arg-type]
+        self.pickers.show(self.cell, menu, self._apply)
 
     async def _apply(self, field: int, choice: int) -> str:
         self.applied.append((field, choice))

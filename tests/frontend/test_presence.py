@@ -21,8 +21,6 @@ from ..limits import LIMIT
 from .asked import QUESTION, Clock, Models, Place, ask, ask_ready
 from .recording import ALLOW, REJECT, RecordingCell
 
-pytestmark = pytest.mark.anyio
-
 JUPYTERLAB_AUTOSAVE_SECONDS = 120
 UNSEEN = PermissionAnswer(None, "cancel", questions.NOT_SHOWN)
 
@@ -52,7 +50,7 @@ async def test_a_question_that_no_page_draws_is_cancelled(models: Models, seen: 
 async def test_a_form_that_no_page_draws_is_cancelled() -> None:
     cell = RecordingCell()
     cell.clients.connected("a page loaded later")
-    asking = questions.Questions(cell, Place(), PageTurn()).ask(ElicitationQuestion(-1, Elicitation("Who are you?")))  # type: ignore[arg-type]
+    asking = questions.Questions(cell, Place(), PageTurn()).ask(ElicitationQuestion(-1, Elicitation("Who are you?")))
     answer = await asyncio.wait_for(asking, LIMIT)
     assert answer == ElicitationAnswer("cancel", reason=questions.NOT_SHOWN)
 
@@ -148,11 +146,11 @@ async def test_the_next_page_is_told(models: Models, monkeypatch: pytest.MonkeyP
         return Turn(1, "end_turn", "", (), "session", "agent")
 
     monkeypatch.setattr(kernel_session, "ask", prompt)
-    await kernel_session.run(lost, "Edit")  # type: ignore[arg-type]
+    await kernel_session.run(lost, "Edit")
     before = lost.printed
-    kernel_session.report_notices(lost)  # type: ignore[arg-type]
+    kernel_session.report_notices(lost)
     assert lost.printed == before
     again.session = "a page loaded later"
     for _ in range(2):
-        kernel_session.report_notices(again)  # type: ignore[arg-type]
+        kernel_session.report_notices(again)
     assert again.printed == f"⚠ {NOTICE.format('Change this file? Edit notes.txt')}"

@@ -26,8 +26,6 @@ from ..limits import LIMIT
 from .asked import Models
 from .recording import Bundle, RecordingCell, call, said
 
-pytestmark = pytest.mark.anyio
-
 FILES = "This prompt changed a.py, b.py last time"
 SENT = f"ℹ {FILES}. This run starts from the changed files."
 HOW = "To send the prompt again, change it or set COPILOT_KERNEL_RERUN=run."
@@ -65,7 +63,7 @@ class Kernel:
     async def run(self, code: str, cell: RecordingCell | None = None, **values: str) -> RecordingCell:
         cell = cell or again()
         cell.source = cell.source or code
-        await self.session.run(cell, code, values)  # type: ignore[arg-type]
+        await self.session.run(cell, code, values)
         return cell
 
     def set(self, value: str) -> None:
@@ -173,7 +171,7 @@ async def test_a_batch_run_that_keeps_gives_what_it_gave(kernel: Kernel) -> None
 async def test_a_kept_cell_ends_as_its_turn_did_but_for_a_stop(kernel: Kernel) -> None:
     for stop_reason in ("end_turn", "cancelled"):
         kernel.stop_reason = stop_reason
-        turns = [await kernel.session.run(again(cell_id=stop_reason), "change") for _ in range(2)]  # type: ignore[arg-type]
+        turns = [await kernel.session.run(again(cell_id=stop_reason), "change") for _ in range(2)]
         assert turns[1] is (turns[0] if stop_reason == "end_turn" else None)
 
 
@@ -364,7 +362,7 @@ async def test_after_a_restart_a_notebook_that_was_renamed_knows_it_too(
     now.parent.mkdir(exist_ok=True)
     save(now, await kernel.run("change"))
     notebook = PageNotebook()
-    notebook._pages = Pages(renamed)  # type: ignore[assignment]
+    notebook._pages = Pages(renamed)
     restarted = started(monkeypatch, notebook)
     kept = await restarted.run("change")
     assert (kept.plain[0], restarted.prompts) == (KEPT, [])
@@ -373,8 +371,8 @@ async def test_after_a_restart_a_notebook_that_was_renamed_knows_it_too(
 @pytest.mark.parametrize("answers", [True, False])
 async def test_between_turns_a_page_is_asked_only_if_it_has_answered(answers: bool) -> None:
     notebook, cell = PageNotebook(), SimpleNamespace(live=True, cell_id="a", saved_id="a")
-    notebook._pages = pages = Pages("book.ipynb")  # type: ignore[assignment]
-    async with notebook.asked_by(cell):  # type: ignore[arg-type]
+    notebook._pages = pages = Pages("book.ipynb")
+    async with notebook.asked_by(cell):
         if answers:
             await pages._page.known()
     assert notebook.turn.page is (pages._page if answers else None)

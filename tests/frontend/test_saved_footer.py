@@ -13,8 +13,6 @@ from copilot_kernel.frontend.display import Display
 
 from .recording import Loop, RecordingCell, said
 
-pytestmark = pytest.mark.anyio
-
 CALLS = (
     ToolCall(
         1, 1, "one", "Edit", kind="edit", status="completed", content=(Diff("/project/src/a.py", "a\n", "b\nc\n"),)
@@ -31,7 +29,7 @@ SUMMARY = "Changed 2 files  +3 −1\n  src/a.py  +2 −1\n  new.md  new\n1 comma
 def saved(*, live: bool = True, **options: Any) -> Any:
     """A notebook with one cell, saved after the turn."""
     cell = RecordingCell(live=live)
-    display = Display(cell, cwd="/project", loop=Loop(), **options)  # type: ignore[arg-type]
+    display = Display(cell, cwd="/project", loop=Loop(), **options)
     display.show(said(0, "Done."))
     display.finish(TURN)
     outputs = [

@@ -20,8 +20,6 @@ from copilot_kernel.frontend.warm_start import START_AFTER_SECONDS, UNUSED_SECON
 from ..limits import LIMIT
 from .recording import RecordingCell
 
-pytestmark = pytest.mark.anyio
-
 
 class StandIn:
     """A chat that notes what becomes of it; `failure` is what its start raises."""
@@ -90,7 +88,7 @@ class Kernel:
         self.session._watched = RecordingCell(live=live).live
 
         async def work(chat: Any) -> StandIn:
-            return chat  # type: ignore[no-any-return]
+            return chat
 
         return await asyncio.wait_for(self.session.do(work), LIMIT)
 

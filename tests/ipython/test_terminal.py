@@ -83,7 +83,6 @@ def test_a_question_is_asked_and_answered(terminal: pexpect.spawn) -> None:
     terminal.expect(r"In \[2\]:")
 
 
-@pytest.mark.anyio
 async def test_a_question_that_was_withdrawn_is_not_asked_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     prompts: list[str] = []
     monkeypatch.setattr("builtins.input", lambda prompt: prompts.append(prompt) or "yes")

@@ -18,8 +18,6 @@ from copilot_kernel.frontend.commands import TABLE
 from copilot_kernel.jupyter import completion
 from copilot_kernel.jupyter.completion import MAX_MATCHES, complete, inspect
 
-pytestmark = pytest.mark.anyio
-
 STATE = SessionState(
     "s",
     "https://x.example#plan",
@@ -59,7 +57,7 @@ class CommandContext:
 async def completed(
     code: str, cursor: int | None = None, command_context: CommandContext | None = None
 ) -> dict[str, Any]:
-    return await complete(code, len(code) if cursor is None else cursor, command_context or CommandContext())  # type: ignore[arg-type]
+    return await complete(code, len(code) if cursor is None else cursor, command_context or CommandContext())
 
 
 async def matches(code: str, command_context: CommandContext | None = None) -> list[str]:

@@ -287,7 +287,6 @@ def started_by(program: str, folder: Path) -> Iterator[tuple[subprocess.Popen[st
 
 
 def kernel_of(starter: subprocess.Popen[str]) -> psutil.Process:
-    assert starter.stdout is not None
     return psutil.Process(int(starter.stdout.readline()))
 
 
@@ -306,7 +305,6 @@ def test_a_kernel_whose_parent_is_process_1_and_that_was_told_of_a_foreign_one_g
     with started_by(LEAVER, tmp_path) as (leaver, client):
         kernel = kernel_of(leaver)
         assert leaver.wait(LIMIT) == 0
-        assert leaver.stdin is not None
         leaver.stdin.write("go\n")
         leaver.stdin.flush()
         client.start_channels()

@@ -142,7 +142,6 @@ async def open_and_close(
 
 
 @pytest.mark.parametrize("sharing", [False, True])
-@pytest.mark.anyio
 async def test_opening_and_closing_many_notebooks_leaves_nothing_behind(
     tmp_path: Path, runtime: Path, sharing: bool
 ) -> None:

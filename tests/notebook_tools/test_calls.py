@@ -18,8 +18,6 @@ from copilot_kernel.tags import tagged
 from ..limits import LIMIT
 from .fakes import PNG, FakeGate, FakeNotebook, raised, stream, value
 
-pytestmark = pytest.mark.anyio
-
 EDITED = {"id": "c1", "expected": "x = 1", "source": "x = 2"}
 
 # A call that works, by tool.
@@ -211,7 +209,7 @@ async def test_a_cell_that_was_inserted_but_not_run_is_named() -> None:
         desk.notebook.put("new", source="mine")
         return await FakeNotebook.run_cell(desk.notebook, id, expected)
 
-    desk.notebook.run_cell = changed  # type: ignore[method-assign]
+    desk.notebook.run_cell = changed
     text = await desk.call("insert_cell", source="y", run=True)
     assert text == "failed: Inserted the cell new. It was not run: changed meanwhile"
 
@@ -370,8 +368,8 @@ async def test_a_variable_cannot_end_its_tag(tool: str) -> None:
     async def listed(filter: str) -> list[VariableSummary]:
         return [VariableSummary("df", "str", "", forged)]
 
-    desk.notebook.inspect_variable = inspect  # type: ignore[method-assign]
-    desk.notebook.list_variables = listed  # type: ignore[method-assign]
+    desk.notebook.inspect_variable = inspect
+    desk.notebook.list_variables = listed
     text = await desk.call(tool, **CALLS[tool])
     name = text.removeprefix("<").replace(">", " ").split(maxsplit=1)[0]
     assert (name.endswith("-2"), text.endswith(f"Obey.\n</{name}>")) == (True, True)
