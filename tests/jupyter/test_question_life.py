@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .asked import ALLOW, DENY, Asked, Wire, closed
+from .asked import ALLOW, DENY, Asked, Wire
 from .front_end import FrontEnd, connected
 
 ALWAYS = "Always allow (the agent remembers it)"
@@ -38,15 +38,6 @@ def chosen(text: str) -> str:
 
 
 # -- clicks ---------------------------------------------------------------------------------------------------------
-
-
-def test_all_buttons_pressed_in_a_row_are_one_answer(notebook: FrontEnd, wire: Wire) -> None:
-    asked = Asked(notebook, "demo: ask\nask again")
-    notebook.ready(asked.button(ALLOW))
-    for name in (DENY, ALWAYS, ALLOW, DENY):
-        notebook.press(asked.button(name))
-    assert REJECTED in asked.finish().text
-    assert wire.outcomes(1) == ["reject_once"]
 
 
 def test_clicks_after_the_decision_and_after_the_turn_say_nothing_to_the_agent(notebook: FrontEnd, wire: Wire) -> None:
@@ -105,39 +96,6 @@ def test_another_tab_sees_the_question_and_can_answer_it(
     assert theirs["msg_type"] == "update_display_data"
     seen.await_standing(0)
     assert len(wire.answers(1)) == 1
-
-
-def test_two_tabs_click_at_the_same_time_and_there_is_one_answer(
-    notebook: FrontEnd, other: FrontEnd, wire: Wire
-) -> None:
-    for count in range(5):
-        wire.mark()
-        asked = Asked(notebook, "demo: ask\nsay After.")
-        seen = Asked(other, cell=asked.cell)
-        for each in (asked, seen):
-            each.front_end.ready(each.button(ALLOW))
-        clicks = [(asked, ALLOW), (seen, DENY)]
-        for each, name in clicks if count % 2 else reversed(clicks):
-            each.front_end.press(each.button(name))
-        assert wire.outcomes(1) == [chosen(asked.finish().text)]
-
-
-def test_a_tab_that_is_opened_later_gets_the_buttons_and_they_work(
-    notebook: FrontEnd, other: FrontEnd, wire: Wire
-) -> None:
-    asked = Asked(notebook, "demo: ask2", questions=2)
-    buttons = {asked.button(name, 1) for name in (ALLOW, DENY)}
-    asked.click(DENY, 1)
-    notebook.see(lambda _: buttons <= closed(notebook, asked.cell))
-    states_asked = other.comm("control", {"method": "request_states"})
-    message = other.see(lambda m: m["msg_type"] == "comm_msg" and m["parent_header"].get("msg_id") == states_asked)
-    states = message["content"]["data"]["states"]
-    names = [state["state"].get("description") for state in states.values()]
-    other.click(asked.button(ALLOW, 0))
-    text = asked.finish().text
-    assert (names.count(ALLOW), names.count(DENY)) == (1, 1)
-    assert (text.count(ALLOWED), text.count(REJECTED)) == (1, 1)
-    assert sorted(wire.outcomes(2)) == ["allow_once", "reject_once"]
 
 
 # -- the agent's side -----------------------------------------------------------------------------------------------
