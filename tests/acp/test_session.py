@@ -21,7 +21,7 @@ from copilot_kernel.errors import (
     ProtocolUnsupported,
 )
 
-from ..limits import LIMIT
+from ..limits import LIMIT, until
 from .scripted import agent_text, listening, opened, refused
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
@@ -127,9 +127,7 @@ async def until_cancelled(script, params):
 
 async def working(client):
     """Wait for the first update."""
-    with anyio.fail_after(LIMIT):
-        while not client.events:
-            await anyio.lowlevel.checkpoint()
+    await until(lambda: client.events)
 
 
 async def test_cancel_goes_out_once_and_the_turn_ends_with_the_agents_word(referee):

@@ -11,6 +11,7 @@ from copilot_kernel.chat import Chat
 from copilot_kernel.errors import AgentRefused
 
 from ..acp.scripted import Script
+from ..limits import until
 from .conftest import Open
 from .loopback import met
 from .people import LIMIT, Person, ask
@@ -113,9 +114,7 @@ async def test_modes_and_models_that_are_told_late_can_be_set(opened: Open, memb
 async def test_modes_that_are_only_named_one_by_one_can_be_set_again(opened: Open) -> None:
     async with met(opened, session_set_mode={}) as (script, chat):
         await told(chat, script, chat.options.offered("modes"), {**MODE, "modeId": "ask"}, {**MODE, "modeId": "plan"})
-        with anyio.fail_after(LIMIT):
-            while (await chat.options.offered("modes")).mode != "plan":
-                await anyio.lowlevel.checkpoint()
+        await until(lambda: chat.conversation.state.mode == "plan")
         await chat.options.set_mode("ask")
         state = await chat.options.offered("modes")
         assert ([mode.id for mode in state.modes], state.mode) == (["ask", "plan"], "ask")

@@ -18,7 +18,7 @@ from copilot_kernel.permissions.agent_changes import changes_of
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from ..acp.scripted import OPTIONS, Script, listening, offering
-from ..limits import LIMIT
+from ..limits import LIMIT, until
 from .conftest import Open
 from .loopback import address, met
 from .people import Person, ask
@@ -160,8 +160,7 @@ async def test_what_the_agent_says_of_its_options_and_mode_counts(opened: Open) 
         async def told(**update: Any) -> tuple[str, ...]:
             await script.update(update)
             await script.update({"sessionUpdate": "session_info_update", "title": (title := str(update))})
-            while chat.conversation.title != title:
-                await anyio.sleep(0)
+            await until(lambda: chat.conversation.title == title)
             return chat.commands.standing
 
         assert (await ask(chat, "Hello")).standing == ("does not ask: mode autopilot",)

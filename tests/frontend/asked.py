@@ -17,7 +17,7 @@ from copilot_kernel.frontend.permission_question import PermissionQuestion
 from copilot_kernel.frontend.questions import Questions
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
-from ..limits import LIMIT
+from ..limits import LIMIT, until
 from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell, call, question
 
@@ -45,9 +45,7 @@ class Models(FrontEnd):
 
     async def probed(self, count: int = 1) -> None:
         """Until so many are there."""
-        async with asyncio.timeout(LIMIT):
-            while len(self.probes()) < count:
-                await asyncio.sleep(0)
+        await until(lambda: len(self.probes()) >= count)
 
     def draw(self) -> None:
         """As a page does that shows all widgets."""
@@ -59,9 +57,7 @@ class Models(FrontEnd):
 
     async def released(self) -> None:
         """Until every button can be pressed."""
-        async with asyncio.timeout(LIMIT):
-            while self.disabled():
-                await asyncio.sleep(0)
+        await until(lambda: not self.disabled())
 
     @property
     def complaint(self) -> str:
@@ -123,8 +119,7 @@ async def ask(cell: RecordingCell, place: Place, asked: Question = QUESTION) -> 
     """Ask, and come back when the question stands there."""
     waiting = Asked(questions(cell, place).ask(PermissionQuestion(asked, "/project")))
     before = len(place.shown)
-    while len(place.shown) == before and not waiting.task.done():
-        await asyncio.sleep(0)
+    await until(lambda: len(place.shown) > before or waiting.task.done())
     return waiting
 
 

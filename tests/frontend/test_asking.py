@@ -17,6 +17,7 @@ from copilot_kernel.rendering.question import NO_BUTTONS, question_html, questio
 from copilot_kernel.rendering.typed_answer import MAX_ATTEMPTS
 from ipywidgets import Widget
 
+from ..limits import until
 from .asked import EDIT, NOT_ANSWERED, QUESTION, Models, Place, ask, ask_ready
 from .recording import ALLOW, ALWAYS, REJECT, RecordingCell, call, question
 
@@ -116,8 +117,7 @@ async def test_in_doubt_the_end_of_input_leaves_the_buttons(models: Models) -> N
     cell = RecordingCell(seen=False)
     asked = await ask_ready(models, cell, Place())
     cell.typed.put_nowait(None)
-    while cell.typed.qsize():
-        await asyncio.sleep(0)
+    await until(cell.typed.empty)
     models.click(models.buttons("Allow once")[0])
     assert await asked.wait() == PermissionAnswer(ALLOW, "you")
 

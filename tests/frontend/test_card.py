@@ -15,7 +15,7 @@ from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.answers import EMPTY_RULE, NO_REASON
 from copilot_kernel.rendering.permission_options import REMEMBERED
 
-from ..limits import LIMIT
+from ..limits import until
 from .asked import EDIT, QUESTION, Asked, Clock, Models, Place, ask, ask_ready, guard, questions
 from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
 
@@ -47,9 +47,7 @@ async def ask_two(models: Models) -> tuple[Asked, Asked, Place]:
     cards = questions(RecordingCell(), place)
     asked = (PermissionQuestion(each, "/project") for each in (QUESTION, question(call(2), key=2)))
     first, second = (Asked(cards.ask(each)) for each in asked)
-    async with asyncio.timeout(LIMIT):
-        while len(place.shown) < 2:
-            await asyncio.sleep(0)
+    await until(lambda: len(place.shown) == 2)
     await models.released()
     return first, second, place
 

@@ -23,7 +23,7 @@ from copilot_kernel.server.chat.html import EntryHtml, HtmlBatcher
 from msgspec.structs import replace
 
 from ..chat.conftest import Open
-from ..limits import LIMIT
+from ..limits import LIMIT, settled, until
 from .asked import Models
 from .recording import RecordingCell, call
 
@@ -73,9 +73,7 @@ async def test_the_chat_page_draws_it_once_the_lexer_is_there(load: Callable[[],
     batcher.flush()
     assert [each.entry for each in sent] == [2]
     load()
-    async with asyncio.timeout(LIMIT):
-        while len(sent) < 2:
-            await asyncio.sleep(0)
+    await until(lambda: len(sent) == 2)
     assert (sent[1].entry, COLOUR in sent[1].html) == (1, True)
 
 
@@ -109,13 +107,11 @@ async def test_questions_that_come_together_stand_in_the_order_of_arrival(
         view.ask = asked = Mock(wraps=view.ask)
         prompt = TextBlock("demo: together create a.py x ;; ask Second ;; ask Third")
         tasks.create_task(chat.ask([prompt], view))
-        while asked.call_count < 3:
-            await asyncio.sleep(0)
-        for _ in range(100):
-            await asyncio.sleep(0)
+        await until(lambda: asked.call_count == 3)
+        await settled()
         load()
-        while len(found := questions()) < 3:
-            await asyncio.sleep(0)
+        await until(lambda: len(questions()) == 3)
+        found = questions()
         chat.cancel()
     assert [name in each for name, each in zip(("a.py", "Second", "Third"), found, strict=True)] == [True] * 3
 

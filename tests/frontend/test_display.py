@@ -16,7 +16,7 @@ from copilot_kernel.frontend.slots import MAX_QUESTIONS
 from copilot_kernel.permissions.question import PermissionAnswer
 from copilot_kernel.rendering.entry import render
 
-from ..limits import LIMIT
+from ..limits import LIMIT, settled
 from .asked import Clock
 from .recording import Loop, RecordingCell, call, notice, question, said, spoken
 
@@ -66,12 +66,6 @@ class Scene:
     def plain(self) -> list[str]:
         self.loop.pass_time(1.0)
         return self.cell.plain
-
-
-async def settled() -> None:
-    """Until everything was done that can be done now."""
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 def turn(**more: Any) -> Turn:

@@ -14,7 +14,7 @@ from copilot_kernel.frontend.open_question import NOBODY
 from copilot_kernel.rendering.elicitation import elicitation_text
 from ipywidgets import Widget
 
-from ..limits import LIMIT
+from ..limits import LIMIT, until
 from .asked import Models
 from .recording import RecordingCell
 
@@ -48,8 +48,7 @@ async def ask(cell: RecordingCell, request: Elicitation = FORM) -> Asked:
     """Ask, and come back when it stands there, with its widgets if it has any, or is over."""
     display = Display(cell)
     task = asyncio.create_task(display.elicit(request))
-    while not (len(cell.sent) > cell.widgets or task.done()):
-        await asyncio.sleep(0)
+    await until(lambda: len(cell.sent) > cell.widgets or task.done())
     return Asked(display, task)
 
 

@@ -15,7 +15,7 @@ from copilot_kernel.rendering.question import question_html
 from copilot_widgets.answers import Reply
 from msgspec import to_builtins
 
-from ..limits import LIMIT
+from ..limits import LIMIT, until
 from .recording import ALLOW, OPTIONS, RecordingCell, call, question
 
 QUESTION = question(call(1, "waiting", "Run\u202e it"), key=7)
@@ -76,8 +76,7 @@ async def test_the_turn_is_told_with_the_agent_as_soon_as_it_is_known() -> None:
     await scene.cell.typed.put("1")
     await asyncio.wait_for(first, LIMIT)
     second = scene.ask(question(call(2), key=8))
-    while len(scene.lists()) < 3:
-        await asyncio.sleep(0)
+    await until(lambda: len(scene.lists()) == 3)
     scene.turn.end(["a", "b"])
     second.cancel()
     seconds = scene.page.posted[-1].pop("seconds")
@@ -114,8 +113,7 @@ async def test_a_question_in_the_cell_is_listed_until_it_is_answered() -> None:
 async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer() -> None:
     scene = Scene()
     asking = scene.ask()
-    while not scene.lists():
-        await asyncio.sleep(0)
+    await until(scene.lists)
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
     assert (scene.page.question.key, scene.page.question.for_page) == ("7", {

@@ -13,7 +13,7 @@ from copilot_kernel.rendering.report import Report
 from copilot_widgets.base import WIDGET_VIEW
 from copilot_widgets.field import PickerField
 
-from ..limits import LIMIT
+from ..limits import settled, until
 from ..widgets.connected import connected
 from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell
@@ -57,16 +57,7 @@ def line(front_end: FrontEnd) -> str:
 
 async def reported(front_end: FrontEnd, words: str) -> None:
     """Until the picker reports this."""
-    async with asyncio.timeout(LIMIT):
-        while words not in line(front_end):
-            await asyncio.sleep(0)
-
-
-async def settled() -> None:
-    """Until everything was done that can be done now."""
-    async with asyncio.timeout(LIMIT):
-        for _ in range(20):
-            await asyncio.sleep(0)
+    await until(lambda: words in line(front_end))
 
 
 async def test_a_choice_is_applied_and_the_picker_stays(front_end: FrontEnd) -> None:
@@ -119,24 +110,18 @@ async def test_what_cannot_be_set_is_shown_and_the_picker_shows_what_is_in_force
     assert kernel.cell.plain[0] == "Mode\nagent\nplan"
 
 
-async def test_a_choice_that_is_broken_off_or_fails_is_reported(front_end: FrontEnd) -> None:
-    errors: list[BaseException] = [asyncio.CancelledError(), RuntimeError("a bug")]
-
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), RuntimeError("a bug")])
+async def test_a_choice_that_is_broken_off_or_fails_is_reported(front_end: FrontEnd, error: BaseException) -> None:
     async def fail() -> None:
-        raise errors.pop()
+        raise error
 
     kernel = Kernel(fail)
     kernel.show()
     mode = front_end.described("Mode")
-    while errors:
-        left = len(errors)
-        front_end.set(mode, index=1)
-        async with asyncio.timeout(LIMIT):
-            while len(errors) == left:
-                await asyncio.sleep(0)
-        await reported(front_end, NOT_SET)
-        await settled()
-        assert front_end.models[mode]["index"] == 0
+    front_end.set(mode, index=1)
+    await reported(front_end, NOT_SET)
+    await settled()
+    assert front_end.models[mode]["index"] == 0
 
 
 async def test_another_picker_of_the_same_command_takes_the_place_of_the_first(front_end: FrontEnd) -> None:

@@ -17,7 +17,7 @@ from copilot_kernel.frontend.other_questions import ElicitationQuestion
 from copilot_kernel.frontend.page_turn import PageTurn
 from copilot_kernel.permissions.question import PermissionAnswer
 
-from ..limits import LIMIT
+from ..limits import LIMIT, settled, until
 from .asked import QUESTION, Clock, Models, Place, ask, ask_ready
 from .recording import ALLOW, REJECT, RecordingCell
 
@@ -105,9 +105,7 @@ async def test_one_that_was_saved_with_the_notebook_is_not(
     monkeypatch.setattr(questions, "_is_saved", is_saved)
     cell.clients.connected("a page loaded later")
     await asyncio.wait_for(looked.wait(), LIMIT)
-    async with asyncio.timeout(LIMIT):
-        while not (asked.task.done() or cell.clients._waiting):
-            await asyncio.sleep(0)
+    await until(lambda: asked.task.done() or cell.clients._waiting)
     assert not asked.task.done()
     notebook.write_text("{}")
     cell.clients.connected("a page that was loaded after it was saved without")
@@ -125,8 +123,7 @@ async def test_without_another_page_a_question_waits_for_ever(models: Models) ->
     cell.others_before = cell.clients.others(cell.session)
     asked = await ask_ready(models, cell, Place())
     cell.clients.connected(cell.session)
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await settled()
     assert (asked.task.done(), models.probes()) == (False, [])
     models.click(models.buttons("Deny")[0])
     assert await asked.wait() == PermissionAnswer(REJECT, "you")

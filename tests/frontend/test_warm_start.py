@@ -17,7 +17,7 @@ from copilot_kernel.errors import AgentStartFailed
 from copilot_kernel.frontend.kernel_session import KernelSession
 from copilot_kernel.frontend.warm_start import START_AFTER_SECONDS, UNUSED_SECONDS, WarmStart
 
-from ..limits import LIMIT
+from ..limits import LIMIT, settled
 from .recording import RecordingCell
 
 
@@ -64,11 +64,6 @@ class Clock:
             if at <= self.now:
                 alarm.set()
         await settled()
-
-
-async def settled() -> None:
-    for _ in range(30):
-        await asyncio.sleep(0)
 
 
 class Kernel:

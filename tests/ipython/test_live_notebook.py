@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from copilot_kernel.frontend.page_comm import GONE
-from copilot_kernel.frontend.saved_notebook import UNKNOWN
 
 from ..jupyter.front_end import FrontEnd, is_status, parent
 from ..limits import LIMIT
@@ -121,13 +120,6 @@ def test_what_was_changed_meanwhile_is_refused(page: FakePage) -> None:
     assert error(page, "await notebook.edit('a', 'x = 0', 'x = 5')") == ("ChangedMeanwhile", "Changed.")
     assert error(page, "await notebook.delete('gone', '')") == ("NotebookError", "No cell gone.")
     assert page.cells["a"] == "x = 1"
-
-
-def test_calls_that_are_made_together_are_sent_together(page: FakePage) -> None:
-    start = len(page.front_end.published)
-    played(page, "await asyncio.gather(*(notebook.read([id], outputs=False) for id in ('a', 'b')))")
-    sent = [m["content"]["data"] for m in page.front_end.published[start:] if m["content"].get("comm_id") == page.comm]
-    assert [len(data["calls"]) for data in sent if "calls" in data] == [2]
 
 
 def test_one_comm_is_kept_and_tells_of_the_turn(page: FakePage) -> None:
@@ -304,22 +296,6 @@ def test_while_code_blocks_the_kernel_the_page_asks_and_its_answer_counts(page: 
     assert lists == [[asked["key"]], [], []]
 
 
-def test_a_question_is_listed_with_its_cell_until_it_is_answered(page: FakePage) -> None:
-    work = Path(page.front_end.process.cwd())
-    (work / "asked.txt").write_text("old\n")
-    start = len(page.front_end.published)
-    request = begin(page.front_end, "pass", ASKS)
-    page.until(lambda m: m["content"].get("data", {}).get("event") == "questions")
-    (waiting,) = page.events[-1]["waiting"]
-    assert (waiting["cell"], page.events[-2]["state"]) == ("cell", "working")
-    assert "asked.txt" in waiting["title"]
-    page.front_end.click(page.front_end.button("Allow once", start))
-    page.play(request)
-    page.front_end.finish(request)
-    assert [event.get("waiting") for event in page.events if event["event"] == "questions"][1:] == [[], []]
-    assert "ask" not in [event["event"] for event in page.events]
-
-
 # -- without a page -------------------------------------------------------------------------------------------------
 
 BOOK = {
@@ -362,12 +338,6 @@ def test_without_a_page_the_saved_cells_are_read_and_none_is_changed(
     run = "return (await notebook.run_python('6 * 7')).outputs[0]['data']['text/plain']"
     shown = agent.finish(begin(agent, run, live=False)).text
     assert value(agent, "repr(played)") == "'42'", shown
-
-
-def test_where_the_notebook_is_unknown_that_is_said(start_kernel: StartKernel) -> None:
-    agent = prepare(start_kernel())
-    agent.finish(begin(agent, READ, live=False))
-    assert UNKNOWN in value(agent, "str(played)")
 
 
 def test_a_page_that_says_nothing_or_refuses_is_no_page(start_kernel: StartKernel) -> None:

@@ -134,16 +134,6 @@ def test_if_the_end_of_the_agent_fails_nothing_stays_hooked_and_it_can_be_loaded
     assert said(front_end.run("%copilot demo: say Again"), "Again") == 1
 
 
-def test_a_reload_goes_on_with_the_conversation(start_kernel: StartKernel) -> None:
-    front_end = start_kernel()
-    front_end.run("%copilot demo: say Hello")
-    agents = front_end.children()
-    outcome = front_end.run("%reload_ext copilot_kernel\n%copilot demo: remember")
-    assert said(outcome, "This is prompt 2 of this session; the first was 'demo: say Hello'") == 1
-    after = front_end.children()
-    assert (len(agents), len(after), after == agents) == (1, 1, False)
-
-
 def test_a_conversation_that_was_left_is_not_gone_on_with(start_kernel: StartKernel) -> None:
     front_end = start_kernel()
     front_end.run("%copilot demo: say Hello")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from .asked import closed, opened
 from .commanding import Picked, own
 from .front_end import FrontEnd, kernel_process
 
@@ -18,14 +17,6 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FrontEnd]:
     with kernel_process(folder, own(folder, COPILOT_KERNEL_DEMO="uri-modes,more-options")) as front_end:
         yield front_end
         assert front_end.complaints() == []
-
-
-@pytest.mark.parametrize("code", ["%mode agent", "%new", "%restart"])
-def test_a_picker_of_before_is_out_of_date(rich: FrontEnd, code: str) -> None:
-    shown = Picked(rich, "%mode")
-    rich.finish(shown.cell)
-    rich.run(code)
-    rich.see(lambda _: opened(rich, shown.cell) == closed(rich, shown.cell))
 
 
 def test_a_session_is_picked_and_what_was_said_is_shown(rich: FrontEnd) -> None:

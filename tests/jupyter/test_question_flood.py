@@ -10,7 +10,7 @@ from datetime import datetime
 
 import pytest
 
-from .asked import ALLOW, DENY, Asked, Wire
+from .asked import ALLOW, Asked, Wire
 from .front_end import ARGV, FrontEnd, Message, kernel_process
 
 SERVER_LIMIT = 1_000
@@ -49,26 +49,6 @@ def test_a_storm_of_updates_leaves_the_question_answerable(notebook: FrontEnd, w
     assert busiest_second(notebook.published[start:]) < SERVER_LIMIT / 4
     assert len(asked.outputs()) < MOST_OUTPUTS
     assert ("allowed by you" in outcome.text, "Update 4999" in str(outcome.outputs)) == (True, True)
-
-
-def test_twenty_questions_at_once_are_each_answered_once(notebook: FrontEnd, wire: Wire) -> None:
-    """Not all of them stand there at once: the next one comes when one is answered."""
-    wire.mark()
-    start = len(notebook.published)
-    code = f"demo: together {' ;; '.join(f'ask Number {number}' for number in range(20))}"
-    asked = Asked(notebook, code)
-    for number in range(20):
-        if number:
-            asked.look(1)
-        asked.insist((ALLOW, DENY)[number % 2])
-        wire.answers(number + 1)
-    outcome = asked.finish()
-    outcomes = wire.outcomes(20)
-    assert sorted(outcomes) == ["allow_once"] * 10 + ["reject_once"] * 10
-    assert sorted(answer["id"] for answer in wire.answers()) == sorted({answer["id"] for answer in wire.answers()})
-    assert (outcome.text.count("allowed by"), outcome.text.count("denied by")) == (10, 10)
-    assert len(asked.outputs()) < MOST_OUTPUTS
-    assert busiest_second(notebook.published[start:]) < SERVER_LIMIT
 
 
 def test_an_interrupt_cancels_all_of_many_questions_also_those_that_were_not_shown(

@@ -1,20 +1,20 @@
 """A front end that behaves like VS Code's Jupyter extension, as far as a kernel can tell.
 
-CI cannot have the real one. What it does and JupyterLab does not was seen in the extension 2026.6.1 in VS Code 1.139, or
-in its source:
+CI cannot have the real one. What it does and JupyterLab does not was seen in the extension 2026.6.1 in VS Code 1.139,
+or in its source:
 
 - A cell runs only if its language is registered and the kernel's; else ▷ does nothing: `supportedLanguages` in
   NotebookExecutionService of VS Code, `cellLanguageService.ts`.
-- While the box for input is open, no other message is handled: `cellExecutionMessageHandler.ts` returns its promise, and
-  @jupyterlab/services awaits it; ■ then said that the server hangs.
+- While the box for input is open, no other message is handled: `cellExecutionMessageHandler.ts` returns its promise,
+  and @jupyterlab/services awaits it; ■ then said that the server hangs.
 - An update that changes metadata restores all outputs of the cell from a stale copy. Updates and outputs of the last 10
   to 100 ms vanished; `cellExecutionMessageHandler.ts`, "very unsafe".
 - The cell's last display id is forgotten when its outputs have been cleared, a while after it began:
   `cellDisplayIdTracker.ts`; the first status stayed for good.
 - It opens no `jupyter.widget.control`, and refuses no comm whose target it does not know: `kernel.ts` registers
   `jupyter.widget` with a function that does nothing.
-- ■ in a Python notebook is SIGINT to every descendant of the kernel by parent pid: `kernelProcess.node.ts`; the agent was
-  restarted.
+- ■ in a Python notebook is SIGINT to every descendant of the kernel by parent pid: `kernelProcess.node.ts`; the agent
+  was restarted.
 - `cellId` is a URI, whose fragment counts the cells as they were opened.
 - Widgets are not drawn without the renderers extension, nor where their code cannot be loaded.
 """
