@@ -6,10 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
-import pytest
 from copilot_kernel.chat import Chat, open_chat
 from copilot_kernel.config import Settings
-from copilot_kernel.errors import SessionInUse
 
 from ..acp.scripted import OPTIONS, listening, numbered
 from .loopback import address, connecting
@@ -60,24 +58,3 @@ async def test_a_question_goes_to_the_conversation_that_it_is_about(settings: Se
 
 
 # -- one session, one conversation ------------------------------------------------------------------------------------
-
-CAPABILITIES = {"loadSession": True, "sessionCapabilities": {"delete": {}}}
-LOADS: dict[str, Any] = {
-    "initialize": {"protocolVersion": 1, "agentCapabilities": CAPABILITIES},
-    "session_load": {},
-    "session_delete": {},
-}
-
-
-async def test_a_session_that_another_conversation_is_in_is_not_resumed_or_deleted(settings: Settings) -> None:
-    async with sharing(settings, 2, **LOADS) as (script, (one, other)):
-        await ask(one, "Hello")
-        for refused in (other.resume("s1", Person()), other.delete("s1")):
-            with pytest.raises(SessionInUse, match="is open in") as error:
-                await refused
-            assert error.value.hint
-        assert (await ask(other, "Hello")).session_id == "s2"
-        assert "session/load" not in dict(script.heard)
-        assert "session/delete" not in dict(script.heard)
-        await one.delete("s1")
-    assert [params for method, params in script.heard if method == "session/delete"] == [{"sessionId": "s1"}]

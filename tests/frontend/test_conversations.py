@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.errors import AgentNotFound, AgentRefused, AuthRequired, ModelFailed, UsageError
+from copilot_kernel.errors import AgentNotFound, AgentRefused, AuthRequired, ModelFailed
 from copilot_kernel.frontend.agent_commands import NO_CHOICE, SET_AN_OPTION, TO_CHANGE
 from copilot_kernel.frontend.kernel_session import SIGN_IN
 
@@ -70,13 +70,6 @@ def test_what_an_agent_does_not_list_is_sent_and_its_answer_decides(start: Start
     assert str(made.run("%model").error) == NO_CHOICE.format("model")
 
 
-def test_in_a_console_a_line_is_typed(demo: Session) -> None:
-    demo.run("%options effort medium")
-    demo.run("%mode agent")
-    assert demo.run("%mode", "plan").text.endswith("✓ Mode: Plan")
-    assert demo.run("%options", "effort", "low").text.endswith("✓ Effort: Low")
-
-
 def test_a_notebook_without_widgets_shows_the_choices_and_what_to_type(demo: Session) -> None:
     demo.run("%mode agent")
     lines = demo.run("%mode").text.splitlines()
@@ -117,14 +110,6 @@ def test_what_cannot_be_done_is_an_error_and_changes_nothing(demo: Session, code
     before = demo.run("%status").text
     assert words in str(demo.run(code).error)
     assert demo.run("%status").text == before
-
-
-def test_the_log_has_what_went_over_the_wire(demo: Session) -> None:
-    demo.run("demo: say Needle")
-    lines = demo.run("%log").text.splitlines()
-    assert any(line.startswith("> ") and "session/prompt" in line for line in lines)
-    assert any(line.startswith("< ") and "Needle" in line for line in lines)
-    assert len(demo.run("%log 1").text.splitlines()) == 2
 
 
 def test_attached_and_mentioned_files_go_with_the_prompt(demo: Session) -> None:
@@ -253,14 +238,6 @@ def test_sessions_are_listed_resumed_closed_and_deleted(start: Start) -> None:
     assert made.status("Session") == "none is open"
     assert made.run(f"%delete {apples}").text.startswith("✓ Deleted: ")
     assert apples not in ids(made).values()
-
-
-def test_an_agent_without_sessions_says_so(start: Start) -> None:
-    made = start(COPILOT_KERNEL_DEMO="no-list,no-load,no-resume,no-delete")
-    for code in ("%sessions", "%resume last", "%resume abc", "%delete abc"):
-        error = made.run(code).error
-        assert isinstance(error, UsageError)
-        assert "does not support this" in str(error)
 
 
 # -- the agent ------------------------------------------------------------------------------------------------------

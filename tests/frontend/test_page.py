@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from copilot_kernel.acp.messages import ImageBlock, TextBlock
 from copilot_kernel.conversation.model import Attachment, Entry, Message
 from copilot_kernel.frontend.output_area import (
     BLANK,
-    HAND_OVER_SECONDS,
     STATUS_DELAY,
 )
 from copilot_kernel.frontend.pacer import MAX_PER_SECOND, SECONDS_PER_CHARACTER
@@ -107,15 +105,6 @@ def test_the_first_change_goes_out_at_once_and_the_next_ones_together() -> None:
     assert (sheet.cell.kinds, sheet.cell.plain) == (["display", "update"], ["abcdefgh"])
 
 
-def test_after_the_first_display_there_is_a_moment_to_send_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    naps = list[float]()
-    monkeypatch.setattr("copilot_kernel.frontend.output_area.time", SimpleNamespace(sleep=naps.append))
-    sheet = Sheet()
-    for number in (1, 2, 3):
-        sheet.put(said(number, "a"), then=1.0)
-        assert (len(sheet.cell.sent), naps) == (number, [HAND_OVER_SECONDS])
-
-
 def test_what_comes_in_one_piece_from_the_agent_goes_out_in_one() -> None:
     sheet = Sheet()
     sheet.put(said(1, "a"), said(1, "a", "b"), call(2, "pending"), call(2, "in_progress"), then=0.0)
@@ -170,15 +159,6 @@ def test_the_last_display_of_a_full_cell_rests_whatever_changes_in_it(last: str)
     slots.rested(full, LONG_AGO)
     slots.put(said(1_000, "Then.") if last == "text" else call(1_000))
     assert (full.dirty, [due for due, slot in slots.waiting if slot is full]) == (True, [LONG_AGO])
-
-
-def test_pieces_that_were_finished_count_too() -> None:
-    sheet = Sheet()
-    for message in growing(LINES):
-        sheet.put(message, then=0.01)
-    sheet.area.settle()
-    sent, kept = (sum(map(size, bundles)) for bundles in ((data for _, data in sheet.cell.sent), sheet.outputs))
-    assert (sent / kept < 1.25, len(sheet.outputs) > 10) == (True, True)
 
 
 def test_a_status_does_not_change_the_order_of_pieces() -> None:
@@ -321,18 +301,3 @@ async def test_a_long_turn_looks_the_same_drawn_in_steps_or_at_once() -> None:
     sheet.area.settle()
     assert steps > 20
     assert sheet.outputs == shown(*entries).outputs
-
-
-def test_only_what_changed_is_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    rendered: list[int] = []
-
-    def counting(entry: Any, cwd: str) -> Any:
-        rendered.append(entry.id)
-        return render(entry, cwd)
-
-    monkeypatch.setattr("copilot_kernel.frontend.slot_items.render", counting)
-    sheet = Sheet()
-    for number in range(1, 6):
-        sheet.put(call(number, "in_progress"))
-        sheet.put(call(number))
-    assert rendered == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from ..jupyter.asked import WIDGET_VIEW, Asked, closed, opened
-from ..jupyter.commanding import Picked
+from ..jupyter.asked import WIDGET_VIEW, Asked, Picked, closed, opened
 from ..jupyter.front_end import LIMIT, FrontEnd, connected, is_status, parent, states
 from .conftest import StartKernel
 
@@ -125,16 +124,14 @@ def test_where_no_click_can_arrive_the_question_is_a_line_of_input(
     notebook: FrontEnd, code: str, cell_id: str | None
 ) -> None:
     cell = notebook.execute(code, cell_id=cell_id)
-    request = notebook.client.get_stdin_msg(timeout=LIMIT)
+    request = notebook.type("1")
     assert (request["content"]["prompt"].startswith("1) Allow once"), parent(request)) == (True, cell)
-    notebook.client.input("1")
     assert "allowed by you" in notebook.finish(cell).text
 
 
 def test_input_of_the_users_own_works_after_that(notebook: FrontEnd) -> None:
     cell = notebook.execute("input('Name? ')")
-    notebook.client.get_stdin_msg(timeout=LIMIT)
-    notebook.client.input("Ada")
+    notebook.type("Ada")
     assert "Ada" in str(notebook.finish(cell).outputs)
 
 
@@ -162,8 +159,7 @@ def test_a_front_end_that_refuses_widgets_is_asked_in_words(start_kernel: StartK
     cell = front_end.execute("%copilot demo: ask Something")
     opened = front_end.see(lambda m: m["content"].get("target_name") == "jupyter.widget")["content"]["comm_id"]
     front_end.send("comm_close", {"comm_id": opened, "data": {}})
-    front_end.client.get_stdin_msg(timeout=LIMIT)
-    front_end.client.input("1")
+    front_end.type("1")
     assert "allowed by you" in front_end.finish(cell).text
 
 

@@ -10,7 +10,7 @@ from copilot_kernel.frontend.page_comm import TARGET
 from copilot_kernel.ipython.front_end import clicks_arrive
 from ipykernel.kernelbase import Kernel
 
-from ..jupyter.front_end import LIMIT, FrontEnd, is_status, parent, states
+from ..jupyter.front_end import FrontEnd, is_status, parent, states
 from .conftest import StartKernel
 
 OLDER = """
@@ -61,8 +61,7 @@ def test_with_an_older_ipykernel_a_question_is_a_line_of_input_and_tasks_go_on(s
     front_end = start_kernel()
     front_end.run(OLDER)
     cell = front_end.execute("%copilot demo: ask Something")
-    front_end.client.get_stdin_msg(timeout=LIMIT)
-    front_end.client.input("1")
+    front_end.type("1")
     assert "allowed by you" in front_end.finish(cell).text
     opened = {m["content"]["target_name"] for m in front_end.published if m["msg_type"] == "comm_open"}
     assert opened <= {TARGET}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -135,15 +133,6 @@ def test_one_comm_is_kept_and_tells_of_the_turn(page: FakePage) -> None:
     assert {m["parent_header"]["msg_id"] for m in ours} == {parent(ours[-1])}
 
 
-def test_the_page_restarts_the_kernel(page: FakePage) -> None:
-    """The turn waits for that, which does not come here."""
-    hasty = "import copilot_kernel.frontend.page_notebook as cells\ncells.RESTART_SECONDS = 0.5\n"
-    began = time.monotonic()
-    played(page, f"{hasty}await notebook.restart_kernel()")
-    assert time.monotonic() - began > 0.5
-    assert [call["op"] for call in page.calls] == ["restart"]
-
-
 # -- runs of cells --------------------------------------------------------------------------------------------------
 
 
@@ -269,31 +258,6 @@ def test_what_the_page_has_sent_once_does_nothing_again(page: FakePage) -> None:
     page.play(request)
     page.front_end.finish(request)
     assert value(page.front_end, "played, runs") == ((1, "", "", "session"), ["b"])
-
-
-UNTIL_ANSWERED = f"""
-import time
-end = time.monotonic() + {LIMIT}
-while open('asked.txt').read() != 'new\\n' and time.monotonic() < end: time.sleep(0.02)
-answered = time.monotonic() < end
-"""
-ASKS = "%%copilot\ndemo: edit asked.txt old => new\nunasked sh wait.sh"
-
-
-def test_while_code_blocks_the_kernel_the_page_asks_and_its_answer_counts(page: FakePage) -> None:
-    work = Path(page.front_end.process.cwd())
-    (work / "asked.txt").write_text("old\n")
-    page.chooses = "Allow once"
-    request = begin(page.front_end, f"return (await notebook.run_python({UNTIL_ANSWERED!r})).ok", ASKS)
-    page.play(request)
-    outcome = page.front_end.finish(request)
-    assert value(page.front_end, "answered") is True
-    assert "allowed by you" in outcome.text
-    asked = next(event for event in page.events if event["event"] == "ask")
-    assert asked["title"].startswith("Change asked.txt?")
-    assert all(line in re.sub("<.*?>", "", asked["html"]) for line in ("- old", "+ new"))
-    lists = [[each["key"] for each in event["waiting"]] for event in page.events if event["event"] == "questions"]
-    assert lists == [[asked["key"]], [], []]
 
 
 # -- without a page -------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from copilot_kernel.ipython.extension import BLOCKS, HELP
 
-from ..jupyter.front_end import LIMIT, FrontEnd, Outcome
+from ..jupyter.front_end import FrontEnd, Outcome
 from .conftest import LOAD, StartKernel
 from .test_notebook import results, value
 
@@ -41,8 +41,7 @@ def test_there_a_question_is_a_line_of_input_and_buttons_work_in_the_next(start_
     front_end = start_kernel(load=False)
     cell = front_end.execute(f"{LOAD}\n%copilot demo: ask Something")
     front_end.shows("Buttons work from the next cell on", cell)
-    front_end.client.get_stdin_msg(timeout=LIMIT)
-    front_end.client.input("1")
+    front_end.type("1")
     assert "allowed by you" in front_end.finish(cell).text
     cell = front_end.execute("%copilot demo: ask Something")
     front_end.click(front_end.button("Allow once"))

@@ -99,6 +99,19 @@ class Asked:
         return found
 
 
+class Picked(Asked):
+    """A cell in which widgets stand that want an answer."""
+
+    def enter(self, control: str, **state: Any) -> str:
+        """Send a change; the message's id."""
+        model = next(key for key, each in self.models().items() if each.get("description") == control)
+        return self.front_end.comm(model, {"method": "update", "state": state, "buffer_paths": []})
+
+    def press(self, button: str) -> Outcome:
+        self.click(button)
+        return self.finish()
+
+
 def opened(front_end: FrontEnd, cell: str) -> set[str]:
     """The models of widgets that were opened for a cell."""
     made = (m["content"] for m in _comms(front_end, cell, "comm_open"))

@@ -178,6 +178,12 @@ class FrontEnd:
         """Send a request on the shell channel; the content of the reply."""
         return dict(self.reply(self.send(msg_type, content))["content"])
 
+    def type(self, line: str) -> Message:
+        """Answer the next request for a line of input; the request."""
+        request = self.client.get_stdin_msg(timeout=LIMIT)
+        self.client.input(line)
+        return dict(request)
+
     def shows(self, text: str, request: str) -> Message:
         """Wait until the cell shows `text`."""
         return self.see(lambda m: is_output(m, request) and text in str(m["content"]))

@@ -32,6 +32,13 @@ def in_terminal(
         child.close()
 
 
+def enter(child: pexpect.spawn, line: str, *patterns: str) -> None:
+    """Type a line, and wait for what shall appear, one after the other."""
+    child.sendline(line)
+    for pattern in patterns:
+        child.expect(pattern)
+
+
 def interrupt(child: pexpect.spawn) -> None:
     """Ctrl-C, once the main thread waits: what arrives between a prompt and Python's wait is noticed only after it."""
     process = psutil.Process(child.pid)

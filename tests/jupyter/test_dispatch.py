@@ -132,8 +132,7 @@ main()
 def test_with_changed_internals_a_question_is_asked_as_text(start_kernel: StartKernel) -> None:
     front_end = start_kernel(argv=(sys.executable, "-P", "-c", CHANGED, "-f", "{connection_file}"))
     cell = front_end.execute("demo: ask")
-    question = front_end.client.get_stdin_msg(timeout=LIMIT)
-    front_end.client.input("1")
+    question = front_end.type("1")
     outcome = front_end.finish(cell)
 
     assert "Allow once" in question["content"]["prompt"]

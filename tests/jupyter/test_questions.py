@@ -28,8 +28,7 @@ def test_two_questions_are_answered_in_any_order(notebook: FrontEnd, order: tupl
 
 def test_without_a_notebook_cell_the_question_is_a_line_of_input(notebook: FrontEnd) -> None:
     cell = notebook.execute("demo: ask", cell_id=None)
-    prompt = notebook.client.get_stdin_msg(timeout=LIMIT)["content"]["prompt"]
-    notebook.client.input("1")
+    prompt = notebook.type("1")["content"]["prompt"]
     outcome = notebook.finish(cell)
     assert (
         prompt

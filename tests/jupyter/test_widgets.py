@@ -1,11 +1,13 @@
-"""What the demo agent wants to know and what it gets and sends, seen from a front end on a real kernel."""
+"""Forms of the agent and pickers of our commands, seen from a front end with widgets on a real kernel."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
-from .commanding import Picked
+from .asked import Picked
+from .conftest import StartKernel
 from .front_end import FrontEnd, Outcome
 
 
@@ -13,9 +15,6 @@ def answered(outcome: Outcome) -> Any:
     """What the demo agent says it was answered."""
     said = next(line for line in outcome.text.splitlines() if line.startswith("You answered: "))
     return json.loads(said.removeprefix("You answered: "))
-
-
-# -- forms and addresses ----------------------------------------------------------------------------------------------
 
 
 def test_a_form_is_filled_in_while_the_cell_runs(notebook: FrontEnd) -> None:
@@ -41,3 +40,17 @@ def test_an_interrupt_cancels_the_form_and_the_turn(notebook: FrontEnd) -> None:
     assert outcome.status == "error", outcome.text
     assert outcome.error == ("Cancelled", "Stopped.")
     assert ("ℹ Cancelled" in outcome.text, "Never said." in outcome.text) == (True, False)
+
+
+def test_a_session_is_picked_and_what_was_said_is_shown(start_kernel: StartKernel, tmp_path: Path) -> None:
+    own = {name: str(tmp_path / name) for name in ("COPILOT_KERNEL_DEMO_HOME", "COPILOT_KERNEL_STATE")}
+    kernel = start_kernel(**own)
+    kernel.open_control()
+    for code in ("%new", "demo: say Apples", "%new", "demo: say Pears"):
+        kernel.run(code)
+    for code in ("%sessions", "%resume"):
+        shown = Picked(kernel, code)
+        kernel.finish(shown.cell)
+        kernel.press(next(key for key, state in shown.models().items() if "Apples" in str(state.get("tooltip"))))
+        kernel.shows("say Apples", shown.cell)
+        kernel.shows("Resumed: ", shown.cell)
