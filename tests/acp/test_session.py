@@ -100,22 +100,6 @@ async def test_unknown_notifications_are_reported_unless_they_are_somebodys_own(
         assert client.events == [("", UnknownUpdate("news", {"sessionUpdate": "news"}))]
 
 
-async def test_a_second_prompt_waits_for_the_first():
-    order = []
-
-    async def prompt(script, params):
-        order.append("begins")
-        await script.say("…")
-        await anyio.lowlevel.checkpoint()
-        order.append("ends")
-
-    async with listening(session_prompt=prompt) as (_, launch), opened(launch) as (session, _):
-        async with anyio.create_task_group() as tasks:
-            for _ in range(3):
-                tasks.start_soon(session.prompt, [TextBlock("hello")])
-        assert order == ["begins", "ends"] * 3
-
-
 # -- cancel -------------------------------------------------------------------------------------------------------
 
 

@@ -9,11 +9,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from copilot_kernel import __version__
-from copilot_kernel.__main__ import main
 from copilot_kernel.errors import SEE_ABOVE
 
 from ..limits import LIMIT
@@ -270,17 +268,6 @@ def test_starting_imports_nothing_that_only_a_cell_needs() -> None:
     heavy = {"anyio", "ipywidgets", "markdown_it", "nh3", "debugpy", "copilot_widgets.base", "copilot_kernel.chat"}
 
     assert heavy & set(found.stdout.split()) == set()
-
-
-@pytest.mark.parametrize(("safe_path", "left"), [(False, ["/lib"]), (True, ["/notebooks", "/lib"])])
-def test_only_the_notebooks_folder_is_left_out_of_the_path_of_modules(
-    monkeypatch: pytest.MonkeyPatch, safe_path: bool, left: list[str]
-) -> None:
-    system = SimpleNamespace(flags=SimpleNamespace(safe_path=safe_path), path=["/notebooks", "/lib"])
-    monkeypatch.setattr("copilot_kernel.__main__.sys", system)
-    monkeypatch.setattr("copilot_kernel.jupyter.app.CopilotKernelApp.launch_instance", lambda: None)
-    main()
-    assert system.path == left
 
 
 def test_a_file_in_the_notebooks_folder_does_not_become_one_of_our_modules(

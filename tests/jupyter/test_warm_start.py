@@ -20,7 +20,6 @@ from ..agentd.brokers import agents, brokers, end_brokers
 from .conftest import StartKernel
 from .ending import by_kill, by_shutdown
 from .front_end import LIMIT, OPTIONS, QUIET, FrontEnd, gone, is_status, parent, until
-from .test_nbclient import executed, notebook, shown
 
 ON = {**QUIET, "COPILOT_KERNEL_WARM_START": "on"}
 JOURNALING_AGENT = Path(__file__).parents[2] / "benchmarks" / "fault_agent.py"
@@ -79,16 +78,6 @@ def test_the_agent_gets_nothing_that_costs_a_model_call_before_the_first_prompt(
     assert len({note["pid"] for note in notes}) == 1
     got = [note["message"]["method"] for note in notes if note["way"] == "<"]
     assert got == ["initialize", "session/new", "session/prompt"]
-
-
-def test_a_batch_run_starts_one_agent(kernelspec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    starts, program = tmp_path / "starts", tmp_path / "agent"
-    program.write_text(f'#!/bin/sh\necho started >> "{starts}"\nexec {" ".join(COMMAND)}\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("COPILOT_KERNEL_DEMO_COMMAND", str(program))
-    cells = executed(notebook(kernelspec, "demo: say One", "demo: say Two"), tmp_path).cells
-    assert ["One" in shown(cells[0]), "Two" in shown(cells[1])] == [True, True]
-    assert starts.read_text().split() == ["started"]
 
 
 # -- nothing is left ------------------------------------------------------------------------------------------------
