@@ -187,12 +187,6 @@ def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(demo: Session) -> None
     assert "denied" in ran()
 
 
-def test_a_rule_that_means_everything_is_set_with_a_warning(demo: Session) -> None:
-    text = demo.run("%permissions allow Bash(python *)", answer="1").text
-    assert "⚠ Bash(python *): `python` can run any program" in text
-    assert "Bash(python *)" in demo.run("%status").text
-
-
 def test_a_rule_can_be_kept_in_the_config_file(start: Start, tmp_path: Path) -> None:
     made = start()
     config = tmp_path / "jupyter_config_dir" / "copilot_kernel.json"

@@ -101,19 +101,6 @@ async def test_an_address_needs_consent(models: Models, button: str, answer: Any
     assert (cell.plain, no_widget_is_left(models)) == ([f"ℹ {line}\nSign in", ""], True)
 
 
-async def test_a_request_that_is_withdrawn_takes_no_click_and_says_so(models: Models) -> None:
-    cell = RecordingCell()
-    asked = await ask(cell)
-    button = models.described("Decline")
-    asked.task.cancel()
-    models.click(button)
-    with pytest.raises(asyncio.CancelledError):
-        await asked.end()
-    asked.display.close()
-    models.click(button)
-    assert (cell.plain, no_widget_is_left(models)) == (["ℹ Cancelled (withdrawn)\nWho are you?", ""], True)
-
-
 # -- a line of input, and nobody -------------------------------------------------------------------------------------
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from copilot_kernel.frontend.display import Display
@@ -42,12 +43,27 @@ def display(cell: RecordingCell, loop: Loop) -> Display:
     return Display(cell, cwd="/project", loop=loop)
 
 
+def fails(cell: RecordingCell) -> None:
+    display(cell, Loop()).close()
+
+
+def ends(cell: RecordingCell) -> None:
+    view = display(cell, Loop())
+    view.status("")
+    view.finish(turn())
+
+
 @pytest.mark.usefixtures("cold")
-async def test_it_is_shown_at_once_and_taken_away_if_the_turn_does_not_begin() -> None:
+@pytest.mark.parametrize(("happens", "left"), [(id, ""), (fails, ""), (ends, "A · 0.0 s")])
+async def test_it_is_shown_at_once_and_taken_away_by_the_end_of_a_turn_without_an_answer(
+    happens: Callable[[RecordingCell], object], left: str
+) -> None:
+    """Also of a turn that fails, or does not begin."""
     cell = RecordingCell()
     with first_status(cell, "Hello"):
         assert cell.plain == [SHOWN]
-    assert cell.plain == [""]
+        happens(cell)
+    assert cell.plain == [left]
 
 
 @pytest.mark.usefixtures("cold")
@@ -85,21 +101,3 @@ async def test_the_output_of_the_turn_goes_on_with_it_and_takes_it_away() -> Non
         view.status("")
         view.finish(turn())
     assert cell.plain == ["", "Yes.", "A · 0.0 s"]
-
-
-@pytest.mark.usefixtures("cold")
-async def test_a_turn_that_fails_leaves_none() -> None:
-    cell, loop = RecordingCell(), Loop()
-    with first_status(cell, "Hello"):
-        display(cell, loop).close()
-    assert cell.plain == [""]
-
-
-@pytest.mark.usefixtures("cold")
-async def test_without_an_answer_the_end_of_the_turn_takes_its_place() -> None:
-    cell, loop = RecordingCell(), Loop()
-    with first_status(cell, "Hello"):
-        view = display(cell, loop)
-        view.status("")
-        view.finish(turn())
-    assert cell.plain == ["A · 0.0 s"]

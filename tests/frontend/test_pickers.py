@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-import anyio.lowlevel
 import pytest
 from copilot_kernel.errors import UsageError
 from copilot_kernel.frontend.cell_output import CellOutput
@@ -43,9 +42,9 @@ class Kernel:
 
     def show(self, *fields: PickerField, command: str = "mode") -> None:
         menu = Menu(command, fields or (MODE,), STATIC, lambda: self.subject)
-        self.pickers.show(self.cell, menu, self._apply)
+        self.pickers.show(self.cell, menu, self.apply)
 
-    async def _apply(self, field: int, choice: int) -> str:
+    async def apply(self, field: int, choice: int) -> str:
         self.applied.append((field, choice))
         if self._then is not None:
             await self._then()
@@ -181,17 +180,13 @@ Pick = tuple[int, int]
 
 
 async def typed(*lines: str | None, fields: tuple[PickerField, ...] = (MODE,)) -> tuple[list[Pick], RecordingCell]:
-    cell, applied = RecordingCell(cell_id=None), list[Pick]()
+    kernel = Kernel()
+    kernel.cell = RecordingCell(cell_id=None)
     for line in lines:
-        cell.typed.put_nowait(line)
-
-    async def apply(field: int, choice: int) -> str:
-        applied.append((field, choice))
-        return f"Set: {choice}"
-
-    output = CellOutput(cell, Pickers(anyio.lowlevel.checkpoint), set())
-    await asyncio.wait_for(output.choose(Menu("mode", fields, STATIC, object), apply), LIMIT)
-    return applied, cell
+        kernel.cell.typed.put_nowait(line)
+    output = CellOutput(kernel.cell, kernel.pickers, set())
+    await asyncio.wait_for(output.choose(Menu("mode", fields, STATIC, object), kernel.apply), LIMIT)
+    return kernel.applied, kernel.cell
 
 
 @pytest.mark.parametrize(

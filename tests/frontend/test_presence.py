@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer
 from copilot_kernel.chat import Turn, View
 from copilot_kernel.frontend import questions
 from copilot_kernel.frontend.kernel_session import NOTICE, KernelSession
-from copilot_kernel.frontend.other_questions import ElicitationQuestion
-from copilot_kernel.frontend.page_turn import PageTurn
 from copilot_kernel.permissions.question import PermissionAnswer
 
 from ..limits import LIMIT, settled, until
@@ -44,15 +41,6 @@ async def test_a_question_that_no_page_draws_is_cancelled(models: Models, seen: 
     asked = await ask_ready(models, cell, Place())
     cell.clients.connected("a page loaded later")
     assert await asked.wait() == UNSEEN
-
-
-@pytest.mark.usefixtures("no_grace", "models")
-async def test_a_form_that_no_page_draws_is_cancelled() -> None:
-    cell = RecordingCell()
-    cell.clients.connected("a page loaded later")
-    asking = questions.Questions(cell, Place(), PageTurn()).ask(ElicitationQuestion(-1, Elicitation("Who are you?")))
-    answer = await asyncio.wait_for(asking, LIMIT)
-    assert answer == ElicitationAnswer("cancel", reason=questions.NOT_SHOWN)
 
 
 async def test_one_that_a_page_draws_is_not(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:

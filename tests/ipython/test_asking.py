@@ -22,19 +22,6 @@ slider.model_id, button.model_id
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "after"), [("Allow once", "allowed by you", "new\n"), ("Deny", "denied by you", "old\n")]
-)
-def test_a_click_while_the_cell_runs_decides_what_happens(notebook: FrontEnd, name: str, line: str, after: str) -> None:
-    file = Path(notebook.process.cwd(), "a.txt")
-    file.write_text("old\n")
-    asked = Asked(notebook, "%%copilot\ndemo: edit a.txt old => new")
-    assert (asked.cell in notebook.replies, file.read_text()) == (False, "old\n")
-    asked.click(name)
-    assert (line in asked.finish().text, file.read_text()) == (True, after)
-    assert not notebook.client.stdin_channel.msg_ready()
-
-
 def test_the_change_is_a_diff_of_the_answer(notebook: FrontEnd) -> None:
     Path(notebook.process.cwd(), "b.txt").write_text("old\n")
     asked = Asked(notebook, "%copilot demo: edit b.txt old => new")

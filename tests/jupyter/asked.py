@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..agent.command import COMMAND
-from .front_end import LIMIT, FrontEnd, Message, Outcome, is_about, is_output, models, parent, until
+from .front_end import LIMIT, FrontEnd, Message, Outcome, is_output, models, parent, until
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 ALLOW, DENY = "Allow once", "Deny"
@@ -53,15 +53,6 @@ class Asked:
     def click(self, name: str, question: int = 0) -> str:
         """Click as soon as that can be done; at once if the button has gone."""
         return self.front_end.click(self.button(name, question))
-
-    def insist(self, name: str) -> None:
-        """Click until it counts, or the button has gone: the others are held for a moment when a question goes."""
-        button = self.button(name)
-        while button in models(self.front_end.published):
-            self.front_end.ready(button)
-            seen = len(self.front_end.published)
-            self.front_end.press(button)
-            self.front_end.see(lambda m: is_about(m, button), start=seen)
 
     def standing(self) -> list[str]:
         """The views that the cell shows now."""

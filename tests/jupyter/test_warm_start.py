@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -22,7 +20,6 @@ from .ending import by_kill, by_shutdown
 from .front_end import LIMIT, OPTIONS, QUIET, FrontEnd, gone, is_status, parent, until
 
 ON = {**QUIET, "COPILOT_KERNEL_WARM_START": "on"}
-JOURNALING_AGENT = Path(__file__).parents[2] / "benchmarks" / "fault_agent.py"
 SHORT = """
 from copilot_kernel.__main__ import main
 from copilot_kernel.agentd import client
@@ -62,22 +59,6 @@ def test_the_agent_starts_unnoticed_and_serves_the_first_prompt(start_kernel: St
     other = [message for message in front_end.published if parent(message) != cell]
     assert [m["msg_type"] for m in other if not (is_status(m, "busy") or is_status(m, "idle"))] == []
     assert front_end.complaints() == []
-
-
-@pytest.mark.parametrize("sharing", ["off", "user"])
-def test_the_agent_gets_nothing_that_costs_a_model_call_before_the_first_prompt(
-    start_kernel: StartKernel, tmp_path: Path, runtime: Path, sharing: str
-) -> None:
-    command = shlex.join([sys.executable, "-I", "-S", str(JOURNALING_AGENT), str(tmp_path)])
-    more = {"COPILOT_KERNEL_AGENT_SHARING": sharing, "JUPYTER_RUNTIME_DIR": str(runtime)}
-    front_end = start_kernel(**ON, **more, COPILOT_KERNEL_DEMO_COMMAND=command)
-    journal = tmp_path / "journal.jsonl"
-    until(lambda: journal.exists() and "agentInfo" in journal.read_text(), "the agent is started", LIMIT)
-    assert front_end.run("say hello 1").status == "ok"
-    notes = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert len({note["pid"] for note in notes}) == 1
-    got = [note["message"]["method"] for note in notes if note["way"] == "<"]
-    assert got == ["initialize", "session/new", "session/prompt"]
 
 
 # -- nothing is left ------------------------------------------------------------------------------------------------
