@@ -1,7 +1,5 @@
 """Which prompts an agent may take for one of its commands, and what those change that we rely on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a folder would run, and what the environment widens: asked about before the agent starts, once."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Questions that wait for an answer, and the widget models that a front end holds of them."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Coroutine

@@ -1,7 +1,5 @@
 """Widgets without a kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

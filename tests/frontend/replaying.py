@@ -4,8 +4,6 @@ The agent's side is the transcript, spoken in a thread behind a port of loopback
 with the widgets of its questions. In the agent's folder lies what lay there, and edits are made as they are reported.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

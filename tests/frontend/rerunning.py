@@ -1,7 +1,5 @@
 """A kernel in which a cell is run again whose last turn changed files; the agent is a function."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any

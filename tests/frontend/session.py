@@ -1,7 +1,5 @@
 """A kernel's session in this process, with cells that record; its agent is the demo agent, a process of its own."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """One question, one answer: by a click, by a typed line, or by nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shlex

@@ -1,7 +1,5 @@
 """Entries in, outputs out, where nobody watches: each is sent once, and depends on what was said alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The buttons of a question: the guard, a rule of the user's own, and a no with a reason."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from dataclasses import replace

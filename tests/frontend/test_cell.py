@@ -1,7 +1,5 @@
 """What a cell sends, and whose answers it takes; between two sockets in this process."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

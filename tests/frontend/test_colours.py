@@ -1,7 +1,5 @@
 """Drawing a diff does not wait for the lexer of its language, which is loaded in a thread."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from threading import Event, Thread

@@ -1,7 +1,5 @@
 """What a cell asks for: our commands, a prompt, or nothing; what may be typed; and the page about the commands."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Entries in, lines out, where nothing can be drawn again."""
 
-from __future__ import annotations
-
 from copilot_kernel.conversation.model import Entry, Plan
 from copilot_kernel.frontend.console import Console
 from copilot_kernel.frontend.pacer import MAX_PER_SECOND

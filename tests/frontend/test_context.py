@@ -1,7 +1,5 @@
 """What goes with a prompt from the notebook: mentions, the last error, both within a budget; and `fix`."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

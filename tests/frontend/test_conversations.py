@@ -1,7 +1,5 @@
 """Commands and permissions in a conversation with the demo agent."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from base64 import b64decode

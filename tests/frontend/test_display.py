@@ -1,7 +1,5 @@
 """One cell's view of its turn: what is shown where, and a question from its first picture to the line it leaves."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What an agent wants to know: filled in with widgets, line by line, or declined by nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """The status of a first prompt, which stands there before anything else is imported, and what becomes of it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A kernel behind a Jupyter gateway, as its environment tells it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is told of the settings, once, and to whom."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

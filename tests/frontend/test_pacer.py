@@ -1,7 +1,5 @@
 """When something is drawn again, on a clock that the test moves."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.frontend.pacer import MAX_PER_SECOND, REST_PER_WORK, SECONDS_PER_CHARACTER, Pacer
 

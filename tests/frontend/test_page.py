@@ -1,7 +1,5 @@
 """Entries in, sends out: which output shows what, and when it is sent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from typing import Any

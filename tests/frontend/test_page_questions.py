@@ -1,7 +1,5 @@
 """Where a question stands in a page, its buttons below it, and what is left of both when it is decided."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

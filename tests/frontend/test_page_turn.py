@@ -1,7 +1,5 @@
 """What the page is told of a turn and its questions, and what it asks where code blocks the kernel."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Choices of commands. Pickers outlive their cell: a click applies at once, behind what is being done."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

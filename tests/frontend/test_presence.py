@@ -1,7 +1,5 @@
 """A question that no client shows any more is cancelled; one that a client shows, or may still show, is not."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Running a cell again whose last turn changed files."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Running a cell again after a restart: its last turn is read from the saved notebook."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

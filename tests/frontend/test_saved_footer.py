@@ -1,7 +1,5 @@
 """What a saved notebook keeps of the end of a turn: a readable summary, and the record in the output's metadata."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import nbformat

@@ -1,7 +1,5 @@
 """`%changes` and `%undo`: what they show, who is asked, and what the agent learns."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What text in a cell may do to the limits of the agent: tighten them, and widen them only by the user's answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Questions in a Python notebook: buttons and inputs that work while the cell runs, or a line of input."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Python notebooks run without a person: nbclient and papermill."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

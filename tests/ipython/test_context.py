@@ -1,7 +1,5 @@
 """What goes with a prompt from a Python notebook, seen from its front end; the agent says what it has got."""
 
-from __future__ import annotations
-
 import pytest
 
 from ..jupyter.front_end import FrontEnd

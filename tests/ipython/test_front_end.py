@@ -1,7 +1,5 @@
 """What is needed of ipykernel for buttons, and what happens where it is missing."""
 
-from __future__ import annotations
-
 from contextvars import ContextVar
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """The live notebook of a Python notebook, with a page that shows it and without one."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The extension itself: the cell that loads it, and what is left and gone on with when it is unloaded or reloaded."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.ipython.extension import BLOCKS, HELP
 

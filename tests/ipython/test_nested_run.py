@@ -1,7 +1,5 @@
 """Code that the agent runs while the cell waits: what it shows, and that the cell and IPython notice nothing of it."""
 
-from __future__ import annotations
-
 import signal
 from typing import Any
 

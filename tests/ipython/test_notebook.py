@@ -1,7 +1,5 @@
 """`%%copilot` on ipykernel's own kernel, seen from a front end: what a cell shows, gives and does to the others."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """IPython in a terminal: no kernel, no widgets, and Ctrl-C."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Which cells become a coroutine, and what reaches the agent: cells in, Python out, by IPython's own machinery."""
 
-from __future__ import annotations
-
 import ast
 import re
 

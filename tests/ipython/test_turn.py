@@ -1,7 +1,5 @@
 """An answer as a value, and how its cell ends."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Any

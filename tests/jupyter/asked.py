@@ -1,7 +1,5 @@
 """A cell in which questions stand, as a front end with widgets sees it, and what goes over the wire to the agent."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterator

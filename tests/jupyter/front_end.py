@@ -1,7 +1,5 @@
 """A front end on a real kernel process, as tests drive it; every wait has a limit."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Programs in a terminal of their own."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence

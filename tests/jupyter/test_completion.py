@@ -1,7 +1,5 @@
 """Completion of commands, of what follows them, and of files, and what is said of commands, without a kernel."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Messages that arrive while a cell runs, and the busy and idle that front ends count on."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What front ends may ask of the history."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

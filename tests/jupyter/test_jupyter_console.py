@@ -1,7 +1,5 @@
 """jupyter console in a terminal: a front end that can be asked, but has no widgets."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

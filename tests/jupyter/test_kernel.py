@@ -1,7 +1,5 @@
 """What a cell does, seen from a front end; the agent is the demo agent, a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

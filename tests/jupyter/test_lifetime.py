@@ -1,7 +1,5 @@
 """When the end of the process that started the kernel is the end of the kernel."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading

@@ -1,7 +1,5 @@
 """An agent that asks about one thing and does another: what was not shown is not allowed by a click, and is told."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

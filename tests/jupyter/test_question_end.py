@@ -1,7 +1,5 @@
 """What becomes of an open question when its agent, its kernel or its notebook's session ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import psutil

@@ -1,7 +1,5 @@
 """The life of a question, from outside: interrupts here, what the agent hears there. Tabs: tests/browser."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A question in a cell, seen from a front end: buttons that work while the cell runs, and none of them afterwards."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

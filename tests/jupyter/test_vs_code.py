@@ -1,7 +1,5 @@
 """What happens in VS Code's notebooks, whose front end has ways of its own; see `vs_code.py`. For both kernels."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Kernels whose agent starts before the first prompt: what front ends see of it, and that nothing is left behind."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -19,8 +19,6 @@ or in its source:
 - Widgets are not drawn without the renderers extension, nor where their code cannot be loaded.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import time

@@ -1,7 +1,5 @@
 """A notebook in memory, its gate, and the tools on both."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

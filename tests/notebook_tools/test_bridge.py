@@ -1,7 +1,5 @@
 """The bridge as a process, with the official client at its pipes."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

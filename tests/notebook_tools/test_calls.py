@@ -1,7 +1,5 @@
 """The tools at work: what is asked, what is done, and what the agent reads of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

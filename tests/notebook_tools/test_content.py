@@ -1,7 +1,5 @@
 """Outputs as an agent reads them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the agent reads of cells, outputs and variables: bounded, to its end, and not to be taken for something else."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

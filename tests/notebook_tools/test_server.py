@@ -1,7 +1,5 @@
 """The server on a real socket: what an official client gets of it, and what it refuses."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

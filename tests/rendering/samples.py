@@ -1,7 +1,5 @@
 """One entry of each look, for the tests of all of them at once."""
 
-from __future__ import annotations
-
 from copilot_kernel.acp.messages import (
     AudioBlock,
     Diff,

@@ -1,7 +1,5 @@
 """The buttons of a question: which there are, in which order, what they are called and which may be highlighted."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """All text has enough contrast (WCAG AA: 4.5 to 1) on light and dark pages, in code and in changed lines."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 import pytest

@@ -1,7 +1,5 @@
 """Changes of files."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

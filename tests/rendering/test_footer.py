@@ -1,7 +1,5 @@
 """The lines beneath an answer."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

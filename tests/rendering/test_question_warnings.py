@@ -1,7 +1,5 @@
 """What a question warns of: what hides in it, reaches out of the project or is long, and commands worth a look."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.messages import Diff, Location
 from copilot_kernel.permissions.question import Question

@@ -1,7 +1,5 @@
 """The question widget, against a front end in memory."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_widgets.answers import Answers, Choice, Place, Reply, TextAnswer
 from copilot_widgets.base import MAX_NAME_CHARS, WIDGET_VIEW, shortened
