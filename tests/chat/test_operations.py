@@ -259,7 +259,7 @@ async def test_a_cancel_ends_the_command(chat: Chat) -> None:
     person = TerminalViewer()
     turn = await cancelled(chat, "demo: terminal echo begun; sleep 60", person, lambda: person.heard)
     assert turn.stop_reason == "cancelled"
-    await until(lambda: len(psutil.Process().children(recursive=True)) == len(("agent", "reaper")))
+    await until(lambda: len(psutil.Process().children(recursive=True)) <= len(("agent", "reaper")))
 
 
 class TerminalViewer(Person):

@@ -23,25 +23,6 @@ async def sharing(settings: Settings, count: int, **answers: Any) -> AsyncIterat
         yield script, [await stack.enter_async_context(open_chat(settings, connect=connect)) for _ in range(count)]
 
 
-def chunk(text: str) -> dict[str, Any]:
-    return {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
-
-
-async def test_each_hears_its_own(settings: Settings) -> None:
-    async def prompt(script: Any, params: Any) -> None:
-        for number in range(20):
-            await script.update(chunk(f"{params['sessionId']}.{number} "), params["sessionId"])
-            await anyio.lowlevel.checkpoint()
-
-    async with sharing(settings, 4, session_prompt=prompt) as (_, chats):
-        people = [Person() for _ in chats]
-        async with anyio.create_task_group() as tasks:
-            for chat, person in zip(chats, people, strict=True):
-                tasks.start_soon(ask, chat, "Hello", person)
-        ids = [chat.session.id for chat in chats if chat.session]
-    assert [person.said[-1][1] for person in people] == ["".join(f"{id}.{n} " for n in range(20)) for id in ids]
-
-
 async def test_a_question_goes_to_the_conversation_that_it_is_about(settings: Settings) -> None:
     async def prompt(script: Any, params: Any) -> None:
         call = {"toolCallId": "c1", "title": params["sessionId"]}

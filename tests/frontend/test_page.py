@@ -40,10 +40,6 @@ def growing(lines: list[str], at_once: int = 25) -> Iterator[Message]:
         yield message
 
 
-def size(bundle: dict[str, Any]) -> int:
-    return sum(len(str(value).encode()) for value in bundle.values())
-
-
 CALLS_AND_MORE = (call(1), spoken(2, "thought", "Hm."), notice(3, "Low on disk"), call(4))
 
 
@@ -132,19 +128,6 @@ def test_the_end_of_a_message_does_not_wait_until_something_else_may_be_drawn() 
     sheet.put(said(1, words), then=0.0)
     sheet.put(said(1, words, "more"), call(2), then=1 / MAX_PER_SECOND)
     assert sheet.outputs == [text(f"{words}more"), group(call(2))]
-
-
-def test_a_long_answer_at_speed_costs_a_few_bytes_each_and_comes_whole() -> None:
-    sheet = Sheet()
-    sample = "Some **words** of an answer, `code` too, and a little more of it.\n- an item\n- another one\n\n" * 800
-    source = sample[:60_000]
-    for message in growing([source[start : start + 100] for start in range(0, len(source), 100)], 1):
-        sheet.put(message, then=0.001)
-    sheet.area.settle()
-    sent = sum(size(data) for _, data in sheet.cell.sent)
-    assert "".join("".join(sheet.cell.plain).split()) == "".join(source.split())
-    assert sent / len(source) < 7.5
-    assert len(sheet.cell.sent) <= 3 * MAX_PER_SECOND + len(sheet.outputs)
 
 
 @pytest.mark.parametrize("last", ["text", "call"])

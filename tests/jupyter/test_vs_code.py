@@ -16,7 +16,6 @@ from copilot_kernel.frontend.vs_code import AS_SAVED
 from copilot_kernel.sandbox import unavailable
 
 from ..agent.command import COMMAND
-from ..ipython.playing import CELL, prepare, value
 from .asked import WIDGET_VIEW
 from .front_end import ARGV, OPTIONS, gone, kernel_process, parent, until
 from .vs_code import VSCode
@@ -208,24 +207,3 @@ def test_a_turn_is_undone_with_a_click(open_window: Open, tmp_path: Path) -> Non
     assert file.read_text() == "old\n"
     pickers = [window.run(window.command("%mode")) for _ in range(2)]  # the second one closes the first
     assert (window.lost, [len(cell.views) for cell in pickers]) == ([], [0, 1])
-
-
-READ_AND_INSERT = """
-async def script(notebook):
-    state = await notebook.read(None, outputs=False)
-    try:
-        await notebook.insert("x = 1", "code", None)
-    except Exception as error:
-        return state.saved, [cell.id for cell in state.cells].index(state.asking), type(error).__name__
-"""
-
-
-@pytest.mark.parametrize("open_window", ["python"], indirect=True)
-def test_the_agents_tools_read_the_saved_cells_and_cannot_change_them(open_window: Open) -> None:
-    window = open_window()
-    prepare(window.front_end)
-    window.front_end.run(READ_AND_INSERT)
-    asking = window.insert(CELL)
-    window.save()
-    assert window.run(asking).state == "ok"
-    assert value(window.front_end, "played") == (True, window.cells.index(asking), "NoPage")
