@@ -47,20 +47,6 @@ def test_a_message_of_a_widget_has_its_busy_and_idle_and_the_cell_is_busy_again(
     assert states(notebook, last) == ["0 busy", "0 idle"]
 
 
-def test_a_waiting_cell_is_busy_again_after_a_control_message(notebook: FrontEnd) -> None:
-    """JupyterLab sends some when a widget is opened, and takes the kernel for idle after each."""
-    cell = notebook.execute("%%copilot\ndemo: say Begun.\nwait")
-    notebook.shows("Begun.", cell)
-    start = len(notebook.published)
-    notebook.control("usage_request")
-    idle = notebook.see(lambda m: is_status(m, "idle"), start=start)
-    after = notebook.published.index(idle, start)
-    notebook.see(lambda m: is_status(m, "busy") and parent(m) == cell, start=after)
-    notebook.control("interrupt_request")
-    notebook.finish(cell)
-    assert states(notebook, cell)[-1] == "0 idle"
-
-
 @pytest.mark.parametrize("queued", ["%copilot %help", "import asyncio; await asyncio.sleep(0.02)"])
 def test_no_idle_goes_astray_when_clicks_race_with_the_next_cell(notebook: FrontEnd, queued: str) -> None:
     """Stock ipykernel 7.4.0 loses the next cell's idle in about every second of such rounds."""
