@@ -14,10 +14,6 @@ from copilot_kernel.acp.messages import (
 )
 from copilot_kernel.conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
 from copilot_kernel.conversation.text import GrowingText
-from copilot_kernel.permissions.question import Question
-from copilot_kernel.rendering.question import question_html, question_text
-
-from .allowed import text_of
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 GIT_DIFF = """
@@ -98,12 +94,3 @@ def entries(text: str = "some words") -> dict[str, Entry]:
         "call with a unified diff": call(kind="edit", raw_input={"fileName": text, "diff": GIT_DIFF + f"+{text}\n"}),
         "call with fenced output": call(kind="read", status="completed", content=(TextBlock(f"```\n{text}\n```"),)),
     }
-
-
-def asked(**fields: object) -> Question:
-    return Question(1, call(status="waiting", **fields), ())
-
-
-def both(question: Question, root: str = "") -> tuple[str, str]:
-    """The question as text and as the text of its HTML."""
-    return question_text(question, root), text_of(question_html(question, root))

@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption
-from copilot_kernel.conversation.form import InputError
-from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.answers import answers_to
 from copilot_kernel.rendering.question import AGENTS_WORDS, question_text
-from copilot_kernel.rendering.typed_answer import line_prompt, typed_answer
 
 from .samples import call
 
@@ -17,7 +15,6 @@ ALWAYS = PermissionOption("a", "Always allow", "allow_always")
 NO = PermissionOption("n", "Deny", "reject_once")
 NEVER = PermissionOption("x", "Never", "reject_always")
 TOLD = PermissionOption("t", "No, and tell Codex what to do differently", "reject_once")
-TYPED = (ONCE, ALWAYS, NO, NEVER)
 COMMAND = {"kind": "execute", "raw_input": {"command": "ls"}}
 
 
@@ -98,25 +95,3 @@ def test_what_is_alarming_is_neither_highlighted_nor_allowed_by_a_rule_of_ours(c
     every = (*found.choices, *(found.rule.choices if found.rule else ()), *found.last)
     assert [question.options[each.option] for each in every] == [ONCE, NO, ALWAYS, NEVER]
     assert [each.is_guarded for each in every] == [True, False, True, False]
-
-
-# -- typed answers -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("line", "answer"), [
-    ("2", PermissionAnswer(TYPED[1], "you")),
-    (" always deny ", PermissionAnswer(TYPED[3], "you")),
-    ("deny because it is late", PermissionAnswer(TYPED[2], "you", feedback="it is late")),
-])  # fmt: skip
-def test_a_typed_line_is_a_number_a_name_or_a_rejection_with_a_reason(line, answer):
-    assert typed_answer(Question(1, call(), TYPED), line) == answer
-
-
-@pytest.mark.parametrize("line", ["allow once because I say so", "maybe because it is late", "maybe", "Yes"])
-def test_no_other_line_is_an_answer(line):
-    with pytest.raises(InputError):
-        typed_answer(Question(1, call(), TYPED), line)
-
-
-def test_where_nothing_can_be_rejected_no_reason_is_offered():
-    assert line_prompt(Question(1, call(), TYPED[:1])) == "1) Allow once: "
