@@ -1,6 +1,4 @@
-"""What a cell asks for: our commands, a prompt, or nothing; what may be typed; and the page about the commands."""
-
-from pathlib import Path
+"""What a cell asks for: our commands, a prompt, or nothing; what may be typed."""
 
 import pytest
 from copilot_kernel.acp.messages import AgentInfo, AuthMethod, SessionInfo
@@ -14,7 +12,6 @@ from copilot_kernel.frontend.permission_commands import ACTIONS, MODES, RULES
 from ..chat.test_choices import STATE
 
 ADVERTISED = ("help", "memory show", "$skill", "review")
-PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 
 # -- what a cell holds ----------------------------------------------------------------------------------------------
 
@@ -118,18 +115,6 @@ def test_nothing_need_be_known() -> None:
 
 def test_every_mode_is_explained() -> None:
     assert tuple(MODES) == PERMISSION_MODES
-
-
-# -- the page in the documentation ----------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(not PAGE.parent.is_dir(), reason="this is a check of a checkout")
-def test_the_page_in_the_documentation_is_current() -> None:
-    rows = [
-        f"| `{spec.usage.replace('|', chr(92) + '|')}` | {spec.summary} {spec.details}".rstrip() + " |"
-        for spec in TABLE.values()
-    ]
-    assert [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| `")] == rows
 
 
 def test_a_summary_is_one_sentence() -> None:
