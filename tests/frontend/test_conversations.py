@@ -110,6 +110,14 @@ def test_what_cannot_be_done_is_an_error_and_changes_nothing(demo: Session, code
     assert demo.run("%status").text == before
 
 
+def test_the_log_has_what_went_over_the_wire(demo: Session) -> None:
+    demo.run("demo: say Needle")
+    lines = demo.run("%log").text.splitlines()
+    assert any(line.startswith("> ") and "session/prompt" in line for line in lines)
+    assert any(line.startswith("< ") and "Needle" in line for line in lines)
+    assert len(demo.run("%log 1").text.splitlines()) == 2
+
+
 def test_attached_and_mentioned_files_go_with_the_prompt(demo: Session) -> None:
     (demo.work / "pixel.png").write_bytes(PIXEL)
     (demo.work / "my notes.txt").write_text("notes")
@@ -183,6 +191,12 @@ def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(demo: Session) -> None
     assert "allowed by rule `Bash(echo *)`" in ran()
     demo.run("%new")
     assert "denied" in ran()
+
+
+def test_a_rule_that_means_everything_is_set_with_a_warning(demo: Session) -> None:
+    text = demo.run("%permissions allow Bash(python *)", answer="1").text
+    assert "⚠ Bash(python *): `python` can run any program" in text
+    assert "Bash(python *)" in demo.run("%status").text
 
 
 def test_a_rule_can_be_kept_in_the_config_file(start: Start, tmp_path: Path) -> None:
