@@ -320,6 +320,9 @@ def test_a_page_tells_where_the_notebook_is_after_a_rename(start_kernel: StartKe
     book, renamed, beside = (tmp_path / "a" / name for name in ("book.ipynb", "renamed.ipynb", "beside.txt"))
     book.write_text("{}")
     agent = prepare(start_kernel(JPY_SESSION_NAME=str(book)))
+    agent.run(
+        f"from copilot_kernel.frontend import page_comm\npage_comm.HELLO_SECONDS = page_comm.CALL_SECONDS = {LIMIT}"
+    )
     page = FakePage(agent, {"cell": ""})
     played(page, "return notebook.paths, tuple(await notebook.open_documents())")
     assert value(agent, "played") == ((str(book),), ((str(book),), (str(beside),)))
