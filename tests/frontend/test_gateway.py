@@ -4,15 +4,6 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.config import Settings, state_folder
-from copilot_kernel.errors import (
-    AgentExited,
-    AgentNotFound,
-    AgentStartFailed,
-    AuthRequired,
-    CopilotError,
-    ModelFailed,
-    UsageError,
-)
 from copilot_kernel.frontend import gateway
 from copilot_kernel.frontend.kernel_session import KernelSession
 
@@ -85,31 +76,3 @@ def test_a_notebook_on_this_machine_is_remembered_as_well(tmp_path: Path) -> Non
     assert gateway.notebook_key({**named, "KERNEL_USERNAME": "alice"}) == str(book)
     assert gateway.notebook_key({**named, **GATEWAY}) == f'["", "{book}"]'
     assert gateway.notebook_key({"JPY_SESSION_NAME": "/no/such/book.ipynb", "KERNEL_USERNAME": "alice"}) == ""
-
-
-# -- errors -----------------------------------------------------------------------------------------------------------
-
-
-ABOUT_THE_AGENT = [
-    AgentNotFound("None", "Install it."),
-    AgentStartFailed("No"),
-    AuthRequired("session/new", "Who?"),
-    ModelFailed("The model could not answer", "Run `copilot login`.", "sign-in"),
-]
-
-
-@pytest.mark.parametrize("error", ABOUT_THE_AGENT)
-def test_an_error_says_what_the_gateway_did_not_hand_over(error: CopilotError) -> None:
-    before = error.hint
-    gateway.explain(error, GATEWAY)
-    assert error.hint.startswith(before)
-    assert "behind a gateway" in error.hint
-    assert "HOME and COPILOT_KERNEL_AGENT are not set" in error.hint
-
-
-def test_other_errors_and_other_kernels_are_not_touched() -> None:
-    no_quota = ModelFailed("The model could not answer", "", "quota")
-    others = ((error, GATEWAY) for error in (AgentExited("Gone"), UsageError("What?"), no_quota))
-    for error, environ in (*others, (AgentNotFound("None"), {})):
-        gateway.explain(error, environ)
-        assert error.hint == ""
