@@ -37,19 +37,6 @@ class Models(FrontEnd):
         radio = next(key for key, state in self.models.items() if state["_model_name"] == "RadioButtonsModel")
         self.set(radio, index=index)
 
-    def probes(self) -> list[str]:
-        """The models whose views are counted and that nobody has drawn."""
-        return [key for key, state in self.models.items() if state.get("_view_count") == 0]
-
-    async def probed(self, count: int = 1) -> None:
-        """Until so many are there."""
-        await until(lambda: len(self.probes()) >= count)
-
-    def draw(self) -> None:
-        """As a page does that shows all widgets."""
-        for key in self.probes():
-            self.set(key, _view_count=1)
-
     def disabled(self) -> list[str]:
         return [str(state["description"]) for state in self.models.values() if state.get("disabled") is True]
 

@@ -1,19 +1,17 @@
-"""Choices of commands. Pickers outlive their cell: a click applies at once, behind what is being done."""
+"""Pickers outlive their cell: a click applies at once, behind what is being done, unless the picker is out of date."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
 from copilot_kernel.errors import UsageError
-from copilot_kernel.frontend.cell_output import CellOutput
-from copilot_kernel.frontend.command_output import UNCHANGED, Menu
+from copilot_kernel.frontend.command_output import Menu
 from copilot_kernel.frontend.pickers import NOT_SET, WAITING, Pickers
-from copilot_kernel.rendering.report import Report, render_report
-from copilot_kernel.rendering.typed_answer import MAX_ATTEMPTS
+from copilot_kernel.rendering.report import Report
 from copilot_widgets.base import WIDGET_VIEW
 from copilot_widgets.field import PickerField
 
-from ..limits import LIMIT, settled, until
+from ..limits import settled, until
 from ..widgets.connected import connected
 from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell
@@ -166,52 +164,3 @@ async def test_where_widgets_fail_the_choices_are_shown(front_end: FrontEnd, mon
     kernel = Kernel()
     kernel.show()
     assert kernel.cell.plain == ["Mode\nagent\nplan"]
-
-
-# -- in a console: by a typed line, or left as it is ----------------------------------------------------------------
-
-SHORT = PickerField("Mode", ("Does it", "Thinks first"), 0, words=("agent", "plan"))
-MODEL = PickerField("Model", ("fast", "slow", "plan"), 1)
-PROMPT = "1) agent  2) plan  (leave empty to change nothing): "
-
-Pick = tuple[int, int]
-
-
-async def typed(*lines: str | None, fields: tuple[PickerField, ...] = (MODE,)) -> tuple[list[Pick], RecordingCell]:
-    kernel = Kernel()
-    kernel.cell = RecordingCell(cell_id=None)
-    for line in lines:
-        kernel.cell.typed.put_nowait(line)
-    output = CellOutput(kernel.cell, kernel.pickers, set())
-    await asyncio.wait_for(output.choose(Menu("mode", fields, STATIC, object), kernel.apply), LIMIT)
-    return kernel.applied, kernel.cell
-
-
-@pytest.mark.parametrize(
-    ("line", "picks"), [("2", [(0, 1)]), ("Plan", [(0, 1)]), (" 1 ", [(0, 0)]), ("", []), ("  ", []), (None, [])]
-)
-async def test_a_number_or_a_name_is_the_choice_and_an_empty_line_is_none(line: str | None, picks: list[Pick]) -> None:
-    applied, cell = await typed(line)
-    said = f"✓ Set: {picks[0][1]}" if picks else f"ℹ {UNCHANGED}"
-    assert (applied, cell.prompts, cell.plain) == (picks, [PROMPT], [render_report(STATIC)["text/plain"], said])
-
-
-async def test_nonsense_is_asked_again_but_not_for_ever() -> None:
-    assert (await typed("3", "what", "2"))[0] == [(0, 1)]
-    applied, cell = await typed(*["what"] * MAX_ATTEMPTS)
-    assert (applied, len(cell.prompts)) == ([], MAX_ATTEMPTS)
-
-
-@pytest.mark.parametrize("line", ["2", "thinks first", "plan"])
-async def test_where_a_name_has_a_short_word_that_can_be_typed_too(line: str) -> None:
-    assert (await typed(line, fields=(SHORT,)))[0] == [(0, 1)]
-
-
-async def test_of_several_things_the_first_line_says_which() -> None:
-    applied, cell = await typed("model", "plan", fields=(MODE, MODEL))
-    assert (applied, [prompt[:10] for prompt in cell.prompts]) == ([(1, 2)], ["1) Mode  2", "1) fast  2"])
-
-
-@pytest.mark.parametrize("lines", [("",), (None,), ("2", ""), ("2", None)])
-async def test_of_several_things_each_line_may_be_left_empty(lines: tuple[str | None, ...]) -> None:
-    assert (await typed(*lines, fields=(MODE, MODEL)))[0] == []
