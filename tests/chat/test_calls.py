@@ -31,8 +31,8 @@ async def played(opened: Open, person: Person, *steps: Json, **settings: Any) ->
 
 
 def shown(person: Person) -> list[tuple[str, str, str]]:
-    found = [each for each in person.of(ToolCall) if isinstance(each, ToolCall)]
-    return [(each.title, each.status, each.unasked.words if each.unasked else "") for each in found]
+    calls = person.of(ToolCall)
+    return [(each.title, each.status, each.unasked.words if each.unasked else "") for each in calls]
 
 
 async def test_the_question_stands_beside_the_call_that_waits(opened: Open) -> None:

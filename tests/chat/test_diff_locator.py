@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def edit(path: str = "a.py", old: str | None = "two\n", new: str = "TWO\n", **fields: object) -> ToolCall:
-    return ToolCall(0, 1, "edit", kind="edit", content=(Diff(path, old, new),), **fields)  # type: ignore[arg-type]
+    return ToolCall(0, 1, "edit", kind="edit", content=(Diff(path, old, new),), **fields)
 
 
 async def located(locator: DiffLocator, call: ToolCall) -> ToolCall:
@@ -95,7 +95,7 @@ async def test_what_may_hold_secrets_or_lies_elsewhere_is_not_read(folder: Path,
 
 async def test_each_diff_is_looked_up_once_and_only_so_many(folder: Path) -> None:
     read: list[str] = []
-    locator = DiffLocator(str(folder), lambda root, path, limit: read.append(path) or TEXT)  # type: ignore[func-returns-value]
+    locator = DiffLocator(str(folder), lambda root, path, limit: read.append(path) or TEXT)
     call = await located(locator, edit())
     for number in range(2 * MAX_DIFFS):
         call = await located(locator, replace(call, content=(*edit().content, Diff("a.py", f"{number}", "x"))))
@@ -222,5 +222,4 @@ async def test_a_chat_reads_its_folder(chat: Chat, settings: Settings) -> None:
     (Path(settings.cwd) / "a.py").write_text(TEXT)
     await ask(chat, "demo: edit a.py two => TWO", person := Person())
     (done,) = person.of(ToolCall)
-    assert isinstance(done, ToolCall)
     assert (done.status, [*done.excerpts.values()]) == ("completed", [Excerpt(1, "one\n", "\nthree\n")])

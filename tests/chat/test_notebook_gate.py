@@ -287,7 +287,7 @@ async def test_a_stop_withdraws_the_question_and_the_call_fails(settings: Settin
         [f"failed: {OVER}"],
         [],
     )
-    assert [call.status for call in person.of(ToolCall) if isinstance(call, ToolCall)] == ["cancelled"]
+    assert [call.status for call in person.of(ToolCall)] == ["cancelled"]
 
 
 async def test_a_stop_breaks_off_what_runs(settings: Settings) -> None:

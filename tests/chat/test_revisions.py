@@ -179,7 +179,6 @@ async def test_a_stream_of_changes_is_one_change() -> None:
 async def test_a_cancel_while_a_call_changes_is_a_cancel() -> None:
     def reads(question: Question) -> bool:
         turn.change(raw_input={"command": "rm -rf ."})
-        assert turn.state.stop is not None
         turn.state.stop.press()
         return False
 
@@ -235,7 +234,6 @@ async def test_who_stops_while_a_rule_is_saved_allows_nothing(saves: Saves) -> N
 
     async def stop() -> None:
         await saves.begun.wait()
-        assert turn.state.stop is not None
         turn.state.stop.press()
 
     async with anyio.create_task_group() as tasks:

@@ -102,7 +102,6 @@ async def test_the_session_is_saved_when_it_is_known_for_nobody_else_to_read(ope
         await chat.ready()
         (file,), (lock,) = saved(settings), Path(settings.state).glob("locks/*")
         assert [stat.S_IMODE(each.stat().st_mode) for each in (file, lock)] == [0o600, 0o600]
-        assert chat.session is not None
         told = {"session": chat.session.id, "cells": []}
         assert json.loads(file.read_text()) == {**told, "used": False, "runs": False}
         await ask(chat, "demo: say one")
@@ -301,7 +300,6 @@ async def test_the_sign_in_opens_a_session_that_was_refused(opened: Open) -> Non
             await ask(chat, "demo: say two")
         with anyio.fail_after(LIMIT):
             await chat.authenticate()
-        assert chat.session is not None
         assert chat.session.id == first.session_id
         await ask(chat, "demo: say two", person := Person())
         assert CONTINUES.fullmatch(person.notices[0])

@@ -124,7 +124,7 @@ async def test_an_agent_that_stops_reading_a_prompt_is_ended(
     (tmp_path / "deaf.py").write_text(DEAF)
     async with opened(agent=f"{sys.executable} {tmp_path}/deaf.py", cancel_grace=grace) as chat:
         await chat.ready()
-        transport: Any = chat.agent.link._rpc._transport  # type: ignore[union-attr]
+        transport: Any = chat.agent.link._rpc._transport
 
         async def press() -> None:
             """When the pipe is full."""

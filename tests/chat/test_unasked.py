@@ -35,7 +35,7 @@ def then(status: str, **more: Any) -> Call:
 
 
 def marks(person: Person) -> list[tuple[str, bool]]:
-    found = [each.unasked for each in person.of(ToolCall) if isinstance(each, ToolCall)]
+    found = [each.unasked for each in person.of(ToolCall)]
     return [(mark.words, mark.covered) for mark in found if mark]
 
 

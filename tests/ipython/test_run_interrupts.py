@@ -1,7 +1,5 @@
 """Who hears an interrupt while the agent's code runs."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

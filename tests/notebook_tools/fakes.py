@@ -1,7 +1,5 @@
 """A notebook in memory, and a gate that allows what the test says."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Sources that mean the same although a model repeats them otherwise, and edits that keep what they do not touch."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
