@@ -1,7 +1,5 @@
 """What other people's machines build and install: images, values of a Helm chart, a kernelspec. Checked, not built."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

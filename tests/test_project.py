@@ -1,7 +1,5 @@
 """The project as a whole: what it ships, what no file may contain, and that CI skips no test that it must run."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -7,8 +7,6 @@ Each line is a directive's name and its argument. Where the argument is a text, 
 and a tab.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress

@@ -4,8 +4,6 @@ The names in that variable are joined by commas, `a,b=2`. Faults with a number h
 demo agent's folder (`home`), not in one process.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import signal

@@ -1,7 +1,5 @@
 """One JupyterLab and one browser profile for all tests of this folder; the profile is emptied after each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A notebook whose Python kernel sends the page what a test says, over the comm of the front-end extension."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import socket
@@ -35,7 +33,7 @@ class DrivenNotebook:
         self.page = self.notebook.page
         self._numbers = itertools.count(1)
 
-    def __enter__(self) -> DrivenNotebook:
+    def __enter__(self) -> "DrivenNotebook":
         self.notebook.run(0, wait=False)
         self.connect()
         return self

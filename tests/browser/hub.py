@@ -1,7 +1,5 @@
 """A real JupyterHub on loopback: its proxy, its users, and their servers with JupyterLab and the extension."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

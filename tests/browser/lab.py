@@ -1,7 +1,5 @@
 """A real JupyterLab and a real browser, for tests and for pictures of the main scenes."""
 
-from __future__ import annotations
-
 import json
 import os
 import posixpath
@@ -86,7 +84,7 @@ class Lab:
     pages: list[Page] = field(default_factory=list)
     """Open pages of JupyterLab, in which a test may open its notebook: a new page is slow."""
 
-    def of_test(self, folder: str, *pages: Page) -> Lab:
+    def of_test(self, folder: str, *pages: Page) -> "Lab":
         """For one test: a notebook of the same name that another test had may still have its kernel."""
         root = self.root / folder
         root.mkdir()
@@ -251,7 +249,7 @@ class Notebook:
         page.set_default_timeout(LIMIT_MS)
 
     @classmethod
-    def open(cls, context: BrowserContext, lab: Lab, name: str, *, classic: bool = False) -> Notebook:
+    def open(cls, context: BrowserContext, lab: Lab, name: str, *, classic: bool = False) -> "Notebook":
         """Open an existing notebook and wait for its kernel."""
         if lab.pages and not classic:
             notebook = cls(lab.pages.pop())
@@ -267,7 +265,7 @@ class Notebook:
     @classmethod
     def new(
         cls, context: BrowserContext, lab: Lab, name: str, *cells: str, kernel: str = "copilot", classic: bool = False
-    ) -> Notebook:
+    ) -> "Notebook":
         """Write a notebook with these cells, and open it."""
         lab.write(name, *cells, kernel=kernel)
         return cls.open(context, lab, name, classic=classic)

@@ -4,8 +4,6 @@
 in it depends on fonts. With the name of a folder, pictures of the scenes are written there, for a person to look at.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

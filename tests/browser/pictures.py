@@ -1,7 +1,5 @@
 """`python -m tests.browser.pictures`: the documentation's pictures, taken of the real thing with the demo agent."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A Jupyter server with the extension alone, without JupyterLab, that can be ended and started again on its port."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A Python notebook in which the agent works, as its user sees it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -34,7 +32,7 @@ class Story:
         name: str,
         *cells: str | dict[str, Any],
         classic: bool = False,
-    ) -> Story:
+    ) -> "Story":
         """A new notebook. Cell 0 loads the extension; the cells have the ids `c0`, `c1`, …"""
         write(lab.root / name, LOAD, *cells)
         notebook = Notebook.open(context, lab, name, classic=classic)

@@ -1,7 +1,5 @@
 """What screen readers say of outputs and questions, whether they can be read, and how the keyboard leads to them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from io import BytesIO

@@ -1,7 +1,5 @@
 """The chat page as people use it, in a real browser against a real server."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

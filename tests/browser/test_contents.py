@@ -1,7 +1,5 @@
 """The table of contents: a Copilot notebook's leaves outputs out, a Python notebook's keeps them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a newcomer does in JupyterLab, from the launcher to the reloaded notebook."""
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import nullcontext

@@ -3,8 +3,6 @@
 `context` sees to it that no page asks another machine.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

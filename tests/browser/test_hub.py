@@ -1,7 +1,5 @@
 """The chat page and the API on a real JupyterHub, whose rules for cookies and tokens are not those of Jupyter."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,7 +1,5 @@
 """A long turn in JupyterLab: how high it is, what it says while it runs, and what of it opens."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

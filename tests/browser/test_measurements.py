@@ -1,7 +1,5 @@
 """The main scenes look as recorded, and nothing of them is cut off without saying so."""
 
-from __future__ import annotations
-
 import json
 from difflib import unified_diff
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Notebook 7, the other front end of Jupyter's own: from its list of files to an answer, on a small screen."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import BrowserContext, expect
 

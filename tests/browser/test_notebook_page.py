@@ -1,7 +1,5 @@
 """The front-end extension: what a kernel does to the notebook on the page, in JupyterLab and in Notebook 7."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import nbformat

@@ -1,7 +1,5 @@
 """The agent at work in the notebook that its user looks at, from the prompt to what can be undone."""
 
-from __future__ import annotations
-
 import re
 
 import nbformat

@@ -1,7 +1,5 @@
 """Turns where nobody looks, where several windows look, and where the page or the kernel begins again."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """`%%copilot` in a Python notebook in JupyterLab: buttons, inputs and ■ while the cell runs, and what is saved."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

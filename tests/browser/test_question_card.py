@@ -1,7 +1,5 @@
 """The question card in JupyterLab: what is seen at which width, what can be pressed when, what is left in the end."""
 
-from __future__ import annotations
-
 import re
 from pickle import dumps
 

@@ -1,7 +1,5 @@
 """The life of a question in a real JupyterLab: two tabs, a page loaded again, a kernel started again, a storm."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A page that is reloaded while a question is open in a notebook that was not saved, in a real JupyterLab."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

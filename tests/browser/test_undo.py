@@ -1,7 +1,5 @@
 """Undo beside what a turn has changed: a button that shows what would be restored, and asks."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

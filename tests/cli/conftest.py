@@ -1,7 +1,5 @@
 """The command line in this process, in an empty folder, with no settings of the developer's."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

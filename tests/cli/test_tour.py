@@ -1,7 +1,5 @@
 """The tour without a screen, and the copy of it that JupyterLab opens."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -170,7 +168,6 @@ async def fetch(address: str) -> bytes:
                 await anyio.sleep(0.1)
 
 
-@pytest.mark.anyio
 async def test_jupyterlab_serves_the_copy_with_this_kernel_and_ends_on_ctrl_c(tmp_path, no_litter, environ):
     folder = write(tmp_path / "tour", "01.ipynb", new_code_cell("Hello"))
     command = [sys.executable, "-c", OPEN, str(folder)]

@@ -9,7 +9,6 @@ from copilot_kernel.demo.files import CUT, OUTSIDE
 
 from ..host.small_commands import gone
 
-pytestmark = pytest.mark.anyio
 END, CANCELLED = {"stopReason": "end_turn"}, {"stopReason": "cancelled"}
 
 

@@ -8,8 +8,6 @@ from copilot_kernel.errors import AgentRefused
 
 from .test_acts import asks
 
-pytestmark = pytest.mark.anyio
-
 CODE, TESTS = project.CODE, project.TESTS
 
 

@@ -10,8 +10,6 @@ from copilot_kernel.errors import AgentRefused
 
 from .test_acts import END, message
 
-pytestmark = pytest.mark.anyio
-
 RESULTS = {
     "initialize": "InitializeResponse",
     "session/new": "NewSessionResponse",

@@ -1,7 +1,5 @@
 """A server or cluster that kernels run on: a process, and everything that comes from it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Many notebooks at once, run by papermill in the processes of a Dask cluster."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nbformat

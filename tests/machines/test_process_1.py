@@ -1,7 +1,5 @@
 """A kernel in a namespace of processes of its own, as in a container: process 1 starts it, or it is process 1."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

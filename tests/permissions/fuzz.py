@@ -5,8 +5,6 @@ their words. Each must be covered by a rule or be a filter on a pipe, with the w
 change that the line does not name. A run that allows less than a fifth of the lines fails.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ has no network and a file system that can only be read, but for its own folder i
 of their own (this file), so that the room is built once for all of them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

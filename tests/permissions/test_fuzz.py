@@ -1,7 +1,5 @@
 """The property test against real bash, and that it would catch a bad policy."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The table against the real programs: each word starts a program or writes elsewhere, and prompts."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Damaged logs and rewinds: what can be read is read, the rest is counted, and nothing is ever changed."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.errors import CopilotError
 from copilot_kernel.store import log as log_module

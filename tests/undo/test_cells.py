@@ -1,7 +1,5 @@
 """Cells that the agent changed are restored through the page, and nothing else is touched."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 
@@ -18,8 +16,6 @@ from copilot_kernel.undo.cells import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-
-pytestmark = pytest.mark.anyio
 
 
 class Book:

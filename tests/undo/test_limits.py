@@ -1,19 +1,14 @@
 """What takes too long: nothing is lost, and the user is told."""
 
-from __future__ import annotations
-
 import threading
 from threading import Event
 from unittest.mock import Mock
 
-import pytest
 from copilot_kernel.undo import history, tree
 from copilot_kernel.undo.listing import listed
 from copilot_kernel.undo.repository import SNAPSHOT_TOO_SLOW, Repository, Snapshot
 
 from .project import commit, files_in, restore
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_snapshots_that_are_never_done_in_time_are_given_up(root, agent, monkeypatch):
