@@ -23,7 +23,6 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext
 @pytest.fixture(scope="session")
 def chromium(profile: BrowserContext) -> Browser:
     """The browser, for contexts of another kind."""
-    assert profile.browser is not None
     return profile.browser
 
 

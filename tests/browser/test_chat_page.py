@@ -125,20 +125,6 @@ def test_a_command_is_shown_whole_and_runs_only_when_it_is_allowed(chat: Chat, s
     expect(chat.page.get_by_label("Message")).to_be_focused()
 
 
-def test_a_change_is_shown_as_a_diff_and_rejected(chat: Chat, server: Server) -> None:
-    (server.work / "poem.txt").write_text("roses\nviolets\n")
-    chat.send("demo: edit poem.txt roses => tulips")
-    question = chat.log.get_by_role("article", name="Question")
-    expect(question).to_contain_text("tulips")
-    chat.button("Deny").click()
-    chat.expect(re.compile("denied by you"))
-    chat.ready()
-    expect(chat.log.get_by_role("article", name="Summary")).to_have_text(
-        re.compile(r"^1 denied · demo agent, scripted · \d+\.\d s$")
-    )
-    assert (server.work / "poem.txt").read_text() == "roses\nviolets\n"
-
-
 def test_always_offers_a_rule_that_can_be_changed_and_last_what_the_agent_remembers(chat: Chat) -> None:
     chat.send("demo: shell echo one")
     answers = chat.log.get_by_role("article", name="Question").get_by_role("button")
@@ -201,7 +187,6 @@ def test_hasty_clicks_allow_nothing_and_buttons_look_so(chat: Chat, server: Serv
     expect(first).to_be_enabled()
     expect(second).to_be_enabled()
     place = first.bounding_box()
-    assert place is not None
     chat.page.evaluate(HURRIED, [place["x"] + 5, place["y"] + 5])
     chat.expect("allowed by you")
     expect(chat.log.locator(".question")).to_have_count(1)
@@ -287,16 +272,6 @@ def test_who_comes_after_the_end_sees_in_its_place_what_each_turn_changed(chat: 
     expect(chat.page.get_by_role("article", name="Summary")).to_have_count(2)
 
 
-def test_a_question_outlives_a_reload(chat: Chat) -> None:
-    chat.send("demo: ask Shall I?\nsay after")
-    expect(chat.button("Allow once")).to_be_visible()
-    chat.page.reload()
-    chat.button("Allow once").click()
-    chat.expect("after")
-    chat.ready()
-    expect(chat.button("Allow once")).to_have_count(0)
-
-
 def test_commands_of_ours_are_answered_in_the_log(chat: Chat) -> None:
     chat.send("/status")
     expect(chat.log.locator(".command")).to_contain_text("demo agent")
@@ -358,18 +333,6 @@ def test_nothing_that_the_page_needs_is_blocked(chat: Chat) -> None:
     )
 
 
-def test_two_windows_show_one_conversation_and_either_may_stop_it(chat: Chat, context: BrowserContext) -> None:
-    chat.send("demo: say together\nask")
-    expect(chat.button("Allow once")).to_be_visible()
-    other = chat.page.context.new_page()
-    other.goto(chat.page.url)
-    expect(other.get_by_role("button", name="Allow once")).to_be_visible()
-    other.get_by_label("Stop the turn").click()
-    chat.ready()
-    expect(chat.button("Allow once")).to_have_count(0)
-    expect(other.get_by_label("Stop the turn")).to_be_hidden()
-
-
 def test_a_no_can_say_why_and_the_agent_goes_on_with_that(chat: Chat) -> None:
     chat.send("demo: shell echo hi")
     chat.button("Deny and say why…").click()
@@ -419,16 +382,6 @@ def test_a_prompt_that_waits_for_the_agent_is_shown_with_what_it_waits_for(
         chat.send("Hello?")
         expect(chat.page.locator("#passing span").first).to_have_text(STARTING)
         expect(chat.log.locator(".prompt")).to_have_text("Hello?")
-
-
-def test_below_the_base_url_of_a_hub(context: BrowserContext, tmp_path: Path) -> None:
-    with running_server(tmp_path / "hub", "/user/ada%40b/") as server:
-        chat = Chat(context, server)
-        chat.send("demo: image\nsay there")
-        chat.expect("there")
-        image = chat.log.locator(".files img")
-        assert image.evaluate(DECODED) > 0
-        assert chat.faults == []
 
 
 def test_by_keyboard_alone(chat: Chat) -> None:

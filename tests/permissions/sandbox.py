@@ -46,13 +46,11 @@ class Sandbox:
         self.is_closed = json.loads(self._line())["closed"]
 
     def run(self, command: str) -> Deed:
-        assert self._process.stdin
         self._process.stdin.write(json.dumps(command) + "\n")
         self._process.stdin.flush()
         return Deed(**json.loads(self._line()))
 
     def _line(self) -> str:
-        assert self._process.stdout
         line = self._process.stdout.readline()
         if not line:
             raise RuntimeError("the process in the sandbox has ended")
