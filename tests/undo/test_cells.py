@@ -90,6 +90,7 @@ async def act(book: Book, log: CellLog, what: str, at: int, source: str) -> None
 acts = st.tuples(st.sampled_from(["insert", "edit", "delete"]), st.integers(0, 5), st.sampled_from(["x", "y", "a"]))
 
 
+@pytest.mark.anyio  # which cannot be seen through `given`
 @given(done=st.lists(acts, max_size=8), is_loaded=st.booleans())
 async def test_what_the_agent_did_is_undone_whatever_it_did_also_where_cells_have_no_ids(done, is_loaded):
     book, log = Book("a", "b", "c"), CellLog()
