@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ import pytest
 from ..limits import LIMIT
 from ..ports import free_port
 from ..trusting import trust_environment
-from .lab import Lab, quiet_lab, wait_for
+from .lab import Lab, quiet_lab, running_program
 from .serving import EXTENSIONS
 
 PROXY = Path(__file__).parents[1] / "peers/node_modules/configurable-http-proxy/bin/configurable-http-proxy"
@@ -138,7 +137,7 @@ class Hub:
         deadline = time.monotonic() + LIMIT
         while not self.is_ready(user):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"the server of {user} does not start; see {self.root / 'hub.log'}")
+                raise TimeoutError(f"the server of {user} does not start; see {self.root / 'server.log'}")
             time.sleep(0.1)
 
 
@@ -156,14 +155,7 @@ def running_hub(root: Path, more: str = "", users: Sequence[str] = (USER,)) -> I
     """With the servers of these users; ended with the block, with its proxy and all servers."""
     hub = Hub(root, more)
     private = {f"JUPYTER{key}": str(root / key) for key in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR")}
-    with (root / "hub.log").open("w") as log:
-        command = [sys.executable, "-m", "jupyterhub", "-f", str(hub.config)]
-        where: dict[str, Any] = {"cwd": root, "env": {**os.environ, **private}, "stdout": log, "stderr": log}
-        process = subprocess.Popen(command, start_new_session=True, **where)
-        try:
-            wait_for(f"{hub.url}/hub/api/", process)
-            hub.start_servers(*users)
-            yield hub
-        finally:
-            process.terminate()
-            process.wait(LIMIT)
+    command = [sys.executable, "-m", "jupyterhub", "-f", str(hub.config)]
+    with running_program(command, f"{hub.url}/hub/api/", root, root, {**os.environ, **private}):
+        hub.start_servers(*users)
+        yield hub

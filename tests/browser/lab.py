@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -156,15 +156,8 @@ def running_lab(root: Path, agent: str = "demo", **environment: str) -> Iterator
     quiet_lab(private / "_settings_dir")
     everything = {**os.environ, **settings, "COPILOT_KERNEL_AGENT": agent, **environment}
     trust_environment(everything)
-    log = (root / "server.log").open("w")
-    server = subprocess.Popen(command, env=everything, stdout=log, stderr=log, cwd=work, start_new_session=True)
-    try:
-        wait_for(f"http://127.0.0.1:{port}/api", server)
+    with running_program(command, f"http://127.0.0.1:{port}/api", root, work, everything):
         yield Lab(f"http://127.0.0.1:{port}", token, work)
-    finally:
-        server.terminate()
-        server.wait(LIMIT)  # for the ends of all kernels
-        log.close()
 
 
 def exactly(name: str | re.Pattern[str]) -> re.Pattern[str]:
@@ -185,19 +178,34 @@ def quiet_lab(settings: Path) -> None:
     path.write_text(json.dumps(quiet))
 
 
+@contextmanager
+def running_program(
+    command: Sequence[str], url: str, root: Path, cwd: Path, environment: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that answers at `url`, with its log in `root`; ended with the block, and all that it has started."""
+    with (root / "server.log").open("ab") as log:
+        server = subprocess.Popen(command, cwd=cwd, env=environment, stdout=log, stderr=log, start_new_session=True)
+        try:
+            wait_for(url, server)
+            yield server
+        finally:
+            server.terminate()
+            server.wait(LIMIT)
+
+
 def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
     """Until the server answers; raises when it ends or takes too long."""
     deadline = time.monotonic() + LIMIT
     while time.monotonic() < deadline:
         if server.poll() is not None:
-            raise RuntimeError(f"JupyterLab ended with {server.returncode}")
+            raise RuntimeError(f"the server ended with {server.returncode}")
         try:
             urllib.request.urlopen(url, timeout=1).close()
         except OSError:
             time.sleep(0.1)
         else:
             return
-    raise TimeoutError("JupyterLab does not answer")
+    raise TimeoutError("the server does not answer")
 
 
 @contextmanager

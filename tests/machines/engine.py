@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from ..browser.lab import wait_for
+from ..browser.lab import running_program
 from ..jupyter.front_end import until
 from ..limits import LIMIT
 
@@ -37,15 +37,7 @@ def await_none_of(root: Path) -> None:
 def running(
     command: Sequence[str], url: str, root: Path, environment: Mapping[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server that answers at `url`, with its log in `root`; ended with the block, and then nothing may be left."""
-    with (root / "engine.log").open("ab") as log:
-        process = subprocess.Popen(
-            command, cwd=root, env=dict(environment), stdout=log, stderr=log, start_new_session=True
-        )
-        try:
-            wait_for(url, process)
-            yield process
-        finally:
-            process.terminate()
-            process.wait(LIMIT)
+    """A server that answers at `url` and works in `root`; ended with the block, and then nothing may be left."""
+    with running_program(command, url, root, root, environment) as process:
+        yield process
     await_none_of(root)
