@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
+from .chat_page import Chat
 from .lab import LIMIT_MS, NOTIFICATIONS, SIZE, Lab, empty, find_chromium, running_lab, running_profile
+from .serving import Server, running_server
 
 expect.set_options(timeout=LIMIT_MS)
 
@@ -78,3 +80,18 @@ def loud(lab: Lab) -> Iterator[None]:
 def is_local(url: str) -> bool:
     """Whether a request stays on this machine."""
     return url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "attachment:"))
+
+
+@pytest.fixture(scope="session")
+def chat_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with the extension alone."""
+    with running_server(tmp_path_factory.mktemp("chat-page")) as running:
+        yield running
+
+
+@pytest.fixture
+def chat(context: BrowserContext, chat_server: Server) -> Iterator[Chat]:
+    """The chat page, which fails the test when the browser complains."""
+    chat = Chat(context, chat_server)
+    yield chat
+    assert chat.faults == []

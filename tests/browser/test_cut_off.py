@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
 
+from .chat_page import Chat
 from .lab import BOTH, Lab, Notebook
 from .serving import running_server
-from .test_chat_page import Chat
 from .test_long_turn import prompt
 
 pytestmark = pytest.mark.browser
