@@ -31,6 +31,12 @@ def numbers(argument: str, defaults: Sequence[float]) -> list[float]:
     return [*given, *defaults[len(given) :]]
 
 
+def split_two(argument: str, separator: str) -> tuple[str, str]:
+    """Both sides of `separator`. Raises ValueError."""
+    left, right = argument.split(separator, 1)
+    return left.strip(), right.strip()
+
+
 async def pause(stage: Stage, when: str, default: float) -> None:
     """Wait for so many seconds; or, where `when` is a name, for the file of that name in the session's folder."""
     try:
