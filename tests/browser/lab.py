@@ -1,4 +1,4 @@
-"""A real JupyterLab and a real browser, for tests and for pictures of the main scenes."""
+"""A real JupyterLab and a real browser."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, sync_playwright
+from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, sync_playwright
 
 from ..limits import LIMIT
 from ..ports import free_port
@@ -209,17 +209,6 @@ def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def running_browser() -> Iterator[Browser]:
-    """Headless Chromium."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(QUIET), headless=True)
-        try:
-            yield browser
-        finally:
-            browser.close()
-
-
-@contextmanager
 def running_profile(folder: Path, viewport: ViewportSize) -> Iterator[BrowserContext]:
     """Headless Chromium with a profile in `folder`. Each context of another browser compiles all scripts anew."""
     with sync_playwright() as playwright:
@@ -319,11 +308,6 @@ class Notebook:
         """The display below it, with the buttons."""
         below = self.question(index, words).locator("xpath=following-sibling::*[1]")
         return below.locator(".copilot-question")
-
-    def settle(self, index: int) -> None:
-        """Bring the end of a cell into view, and wait until the page stands still."""
-        self.cell(index).evaluate("cell => cell.scrollIntoView({block: 'end'})")
-        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def button(self, index: int, name: str | re.Pattern[str]) -> Locator:
         """A button in a cell's output."""
