@@ -11,6 +11,8 @@ from .lab import LIMIT_MS, NOTIFICATIONS, SIZE, Lab, empty, find_chromium, runni
 from .serving import Server, running_server
 
 expect.set_options(timeout=LIMIT_MS)
+LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "attachment:")
+"""What requests that stay on this machine begin with."""
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +61,7 @@ def context(profile: BrowserContext) -> Iterator[BrowserContext]:
     strays: list[str] = []
 
     def note(request: Request) -> None:
-        if not is_local(request.url):
+        if not request.url.startswith(LOCAL):
             strays.append(request.url)
 
     kept = profile.pages
@@ -75,11 +77,6 @@ def loud(lab: Lab) -> Iterator[None]:
     """Notifications are shown."""
     with lab.setting(NOTIFICATIONS, doNotDisturbMode=False):
         yield
-
-
-def is_local(url: str) -> bool:
-    """Whether a request stays on this machine."""
-    return url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "attachment:"))
 
 
 @pytest.fixture(scope="session")
