@@ -74,21 +74,6 @@ async def test_a_notebook_that_would_start_it_otherwise_has_another(
         assert len(agents(runtime)) == 2
 
 
-async def test_what_belongs_to_one_notebook_does_not_part_it_but_a_variable_does(
-    opened: Open, runtime: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with opened() as first, opened() as second, opened() as third:
-        await ask(first, "demo: say hello")
-        monkeypatch.setenv("JPY_SESSION_NAME", "/other.ipynb")
-        monkeypatch.setenv("KERNEL_ID", "7")
-        await ask(second, "demo: say hello")
-        assert len(agents(runtime)) == 1
-        assert not {"JPY_SESSION_NAME", "KERNEL_ID"} & set(agents(runtime)[0].environ())
-        monkeypatch.setenv("VIRTUAL_ENV", "/other")
-        await ask(third, "demo: say hello")
-        assert len(agents(runtime)) == 2
-
-
 @pytest.mark.parametrize(
     ("more", "is_shared"),
     [
