@@ -1,4 +1,4 @@
-"""Turns where nobody looks, where several windows look, and where the page or the kernel begins again."""
+"""Turns where nobody looks, where several windows look, and where the kernel begins again."""
 
 import re
 
@@ -143,7 +143,7 @@ def test_of_two_notebooks_on_one_kernel_the_agent_works_in_the_one_that_asked(
     assert story.sources() == [LOAD, first, "first = 1", first]
 
 
-# -- a new page, a new kernel ---------------------------------------------------------------------------------------
+# -- a new kernel ---------------------------------------------------------------------------------------------------
 
 
 def test_the_agent_restarts_the_kernel_and_the_conversation_continues(context: BrowserContext, lab: Lab) -> None:

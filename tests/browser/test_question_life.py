@@ -1,4 +1,4 @@
-"""The life of a question in a real JupyterLab: two tabs, a page loaded again, a kernel started again, a storm."""
+"""The life of a question in a real JupyterLab: two tabs, a kernel started again, an old notebook."""
 
 import json
 import re
@@ -32,21 +32,12 @@ def asking(context: BrowserContext, lab: Lab, name: str, *cells: str) -> Noteboo
     return notebook
 
 
-def second_tab(context: BrowserContext, lab: Lab, notebook: Notebook, name: str) -> Notebook:
-    """The same notebook in another tab: JupyterLab shows there what was saved, and the widgets that are open."""
-    notebook.wait_saved()
-    other = Notebook(context.new_page())
-    other.page.goto(lab.address(name))
-    expect(other.button(0, ALLOW)).to_be_enabled()
-    return other
-
-
-# -- two tabs -------------------------------------------------------------------------------------------------------
-
-
 def test_both_tabs_click_at_the_same_time_and_what_is_said_is_what_was_done(context: BrowserContext, lab: Lab) -> None:
     first = asking(context, lab, "race.ipynb", "demo: create race.txt yes\nsay Done.")
-    second = second_tab(context, lab, first, "race.ipynb")
+    first.wait_saved()
+    second = Notebook(context.new_page())
+    second.page.goto(lab.address("race.ipynb"))
+    expect(second.button(0, ALLOW)).to_be_enabled()
     at = first.page.evaluate("() => Date.now()") + 500
     first.button(0, ALLOW).evaluate(CLICK_SOON, at)
     second.button(0, DENY).evaluate(CLICK_SOON, at)
@@ -57,12 +48,6 @@ def test_both_tabs_click_at_the_same_time_and_what_is_said_is_what_was_done(cont
     for tab in (first, second):
         expect(tab.button(0, ALLOW)).to_have_count(0)
         expect(tab.button(0, DENY)).to_have_count(0)
-
-
-# -- one tab --------------------------------------------------------------------------------------------------------
-
-
-# -- no kernel any more ---------------------------------------------------------------------------------------------
 
 
 def test_after_a_restart_the_question_says_that_it_is_over(context: BrowserContext, lab: Lab) -> None:

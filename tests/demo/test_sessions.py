@@ -1,4 +1,4 @@
-"""Sessions: listed, loaded, resumed, closed and deleted; and all messages are valid."""
+"""Sessions: loaded, kept and refused; and all messages are valid."""
 
 import json
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Inside there is loopback and nothing else, and nothing outlives the command."""
+"""Inside there is loopback and nothing else, and no credentials."""
 
 import sys
 from pathlib import Path
