@@ -1,6 +1,5 @@
 """A real JupyterHub on loopback: its proxy, its users, and their servers with JupyterLab and the extension."""
 
-import json
 import os
 import shutil
 import sys
@@ -9,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
+import httpx
 import pytest
 
 from ..limits import LIMIT
@@ -95,30 +93,18 @@ class Hub:
         """For a browser that is signed in."""
         return Lab(self.server(user), "", self.home(user))
 
-    def ask(self, method: str, path: str, token: str = ADMIN, **headers: str) -> tuple[int, Any]:
+    def ask(self, method: str, path: str, token: str = ADMIN, body: Any = None) -> tuple[int, Any]:
         """Status and body, as JSON where it is JSON."""
-        sent = {"Authorization": f"token {token}"} if token else {}
-        request = Request(
-            f"{self.url}{path}", method=method, headers={**sent, **headers}, data=b"" if method == "POST" else None
-        )
-        try:
-            with urlopen(request, timeout=LIMIT) as answer:
-                status, text = answer.status, answer.read().decode()
-        except HTTPError as error:
-            status, text = error.code, error.read().decode()
-        try:
-            return status, json.loads(text)
-        except ValueError:
-            return status, text
+        headers = {"Authorization": f"token {token}"} if token else {}
+        more: dict[str, Any] = {"follow_redirects": True, "timeout": LIMIT, "trust_env": False}
+        answer = httpx.request(method, f"{self.url}{path}", headers=headers, json=body, **more)
+        is_json = answer.headers.get("Content-Type", "").startswith("application/json")
+        return answer.status_code, answer.json() if is_json else answer.text
 
     def token(self, *scopes: str, user: str = USER) -> str:
         """One of the user's, with these scopes alone."""
-        body = json.dumps({"scopes": scopes}).encode()
-        request = Request(
-            f"{self.url}/hub/api/users/{user}/tokens", data=body, headers={"Authorization": f"token {ADMIN}"}
-        )
-        with urlopen(request, timeout=LIMIT) as answer:
-            return str(json.load(answer)["token"])
+        _, made = self.ask("POST", f"/hub/api/users/{user}/tokens", body={"scopes": scopes})
+        return str(made["token"])
 
     def start_servers(self, *users: str) -> None:
         """Of these users, who are made here if they are new; all at once."""

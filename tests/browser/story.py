@@ -8,8 +8,9 @@ import nbformat
 from playwright.sync_api import BrowserContext, expect
 
 from .lab import Lab, Notebook
-from .test_python_notebook import LOAD
 
+LOAD = "%load_ext copilot_kernel"
+INTERRUPT = "jp-button[data-command='notebook:interrupt-kernel'], [data-command='notebook:interrupt-kernel']"
 SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(cell => cell.getSource())"
 END = "demo agent, "
 PROMPTS = """() => {

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from .chat_page import DECODED, Chat
 from .hub import OTHER, PASSWORD, USER, Hub, require_proxy, running_hub
 from .lab import Notebook
-from .test_python_notebook import INTERRUPT
+from .story import INTERRUPT
 
 pytestmark = pytest.mark.browser
 

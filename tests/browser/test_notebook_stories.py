@@ -7,8 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from .lab import BOTH, Lab
-from .story import PROMPTS, Story, ask
-from .test_python_notebook import INTERRUPT, LOAD
+from .story import INTERRUPT, LOAD, PROMPTS, Story, ask
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
@@ -99,3 +98,31 @@ def test_stop_ends_code_that_the_agent_runs_and_the_next_cell_runs(
     story.rests()
     notebook.run(3)
     expect(notebook.output(3)).to_contain_text("still here")
+
+
+OWN_WIDGETS = """
+import ipywidgets
+clicks = []
+button = ipywidgets.Button(description="Mine")
+button.on_click(lambda button: clicks.append(1))
+button
+"""
+
+
+def test_a_widget_of_the_users_and_a_plot_work_while_the_agent_works(context: BrowserContext, lab: Lab) -> None:
+    plot = "%matplotlib inline\nimport matplotlib.pyplot as plt\n%copilot demo: say Plotted.\n_ = plt.plot([1, 3, 2])"
+    cells = (OWN_WIDGETS, "%copilot demo: ask", "len(clicks)", plot)
+    notebook = Story.begin(context, lab, "own-widgets.ipynb", *cells).notebook
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    allow = notebook.button(2, "Allow once")
+    expect(allow).to_be_visible()
+    for _ in range(3):
+        notebook.button(1, "Mine").click()
+    allow.click()
+    notebook.wait_status("idle")
+    notebook.run(3)
+    expect(notebook.output(3)).to_contain_text("3")
+    notebook.run(4)
+    expect(notebook.output(4)).to_contain_text("Plotted.")
+    expect(notebook.output(4).locator("img")).to_be_visible()

@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from .lab import BOTH, Lab, Notebook, toasts
-from .story import END, Story, ask, write
-from .test_python_notebook import LOAD
+from .story import END, LOAD, Story, ask, write
 
 pytestmark = pytest.mark.browser
 

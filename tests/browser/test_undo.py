@@ -10,8 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_ce
 from playwright.sync_api import BrowserContext, expect
 
 from .lab import BOTH, CLOSE_ALL, Lab, Notebook
-from .story import Story, ask, write
-from .test_python_notebook import LOAD
+from .story import LOAD, Story, ask, write
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
