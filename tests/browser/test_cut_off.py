@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from playwright.sync_api import BrowserContext, Locator, expect
 
 from .chat_page import Chat
 from .lab import BOTH, Lab, Notebook
-from .serving import running_server
 from .test_long_turn import prompt
 
 pytestmark = pytest.mark.browser
@@ -69,7 +67,8 @@ def cut_off(output: Locator) -> list[str]:
 @BOTH
 def test_nothing_is_cut_off_in_a_notebook(context: BrowserContext, lab: Lab, classic: bool) -> None:
     questions = (request(COMMAND), request(long_edit(lab)), THREE)
-    notebook = Notebook.new(context, lab, "scenes.ipynb", ANSWER, prompt(), *questions, classic=classic)
+    with lab.setting("@jupyterlab/notebook-extension:tracker", windowingMode="none"):  # all cells are in the page
+        notebook = Notebook.new(context, lab, "scenes.ipynb", ANSWER, prompt(), *questions, classic=classic)
     if not classic:
         notebook.command("application:toggle-left-area")
     for index in range(5):
@@ -83,9 +82,8 @@ def test_nothing_is_cut_off_in_a_notebook(context: BrowserContext, lab: Lab, cla
         notebook.wait_status("idle")
 
 
-def test_nothing_is_cut_off_on_the_chat_page(context: BrowserContext, tmp_path: Path) -> None:
-    with running_server(tmp_path) as server:
-        chat = Chat(context, server)
-        chat.send("Fix the bug in fibonacci.py")
-        expect(chat.button("Allow once")).to_be_enabled()
-        assert cut_off(chat.log) == []
+def test_nothing_is_cut_off_on_the_chat_page(chat: Chat) -> None:
+    chat.send("Fix the bug in fibonacci.py")
+    expect(chat.button("Allow once")).to_be_enabled()
+    assert cut_off(chat.log) == []
+    chat.deny()
