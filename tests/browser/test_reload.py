@@ -1,5 +1,7 @@
 """A page that is reloaded while a question is open in a notebook that was not saved, in a real JupyterLab."""
 
+from __future__ import annotations
+
 import sys
 
 import pytest

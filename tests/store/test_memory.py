@@ -1,5 +1,7 @@
 """A log that is far larger than what is kept of it: memory depends on one turn, not on the log."""
 
+from __future__ import annotations
+
 import json
 import tracemalloc
 from collections.abc import Callable, Iterator

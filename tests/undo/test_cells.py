@@ -1,5 +1,7 @@
 """Cells that the agent changed are restored through the page, and nothing else is touched."""
 
+from __future__ import annotations
+
 import random
 from dataclasses import replace
 
@@ -16,6 +18,8 @@ from copilot_kernel.undo.cells import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+
+pytestmark = pytest.mark.anyio
 
 
 class Book:
@@ -90,7 +94,6 @@ async def act(book: Book, log: CellLog, what: str, at: int, source: str) -> None
 acts = st.tuples(st.sampled_from(["insert", "edit", "delete"]), st.integers(0, 5), st.sampled_from(["x", "y", "a"]))
 
 
-@pytest.mark.anyio  # which cannot be seen through `given`
 @given(done=st.lists(acts, max_size=8), is_loaded=st.booleans())
 async def test_what_the_agent_did_is_undone_whatever_it_did_also_where_cells_have_no_ids(done, is_loaded):
     book, log = Book("a", "b", "c"), CellLog()
