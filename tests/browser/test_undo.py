@@ -9,8 +9,8 @@ from copilot_kernel.rendering.footer import UNDONE
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output, new_raw_cell
 from playwright.sync_api import BrowserContext, expect
 
-from .lab import BOTH, CLOSE_ALL, Lab, Notebook
-from .story import LOAD, Story, ask, write
+from .lab import BOTH, Lab
+from .story import LOAD, Story, ask
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
@@ -28,7 +28,6 @@ RENAME = """async path => {
 CHANGE = """([index, source]) =>
   window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells[index].setSource(source)"""
 
-IDS = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(cell => cell.getId())"
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 WHOLE = (
     new_markdown_cell(
@@ -127,43 +126,6 @@ def test_a_deleted_cell_comes_back_whole(context: BrowserContext, lab: Lab) -> N
     expect(story.notebook.output(3)).to_contain_text("Restored: deleted cell")
     story.notebook.save()
     assert saved_cells(lab.root / "undo-whole.ipynb")[1:4] == before[1:4]
-
-
-def test_cells_of_a_format_without_ids_are_restored_after_they_were_loaded_again(
-    context: BrowserContext, lab: Lab
-) -> None:
-    path = lab.root / "undo-old.ipynb"
-    write(path, LOAD, "x = 1", "mid = 0", new_code_cell("y = 1", metadata={"tags": ["kept"]}), "prompt", "after = 1")
-    book = json.loads(path.read_text())
-    book["nbformat_minor"] = 4
-    for cell in book["cells"]:
-        del cell["id"]
-    path.write_text(json.dumps(book))
-    story = Story(Notebook.open(context, lab, path.name))
-    ids = story.page.evaluate(IDS)
-    prompt = ask(
-        ("insert_cell", {"source": "new = 1", "type": "code"}),
-        ("edit_cell", {"id": ids[1], "expected": "x = 1", "source": "x = 2"}),
-        ("delete_cell", {"id": ids[3], "expected": "y = 1"}),
-    )
-    story.page.evaluate(CHANGE, [4, prompt])
-    story.notebook.run(0)
-    story.notebook.run(4, wait=False)
-    for question in ("Insert", "Edit cell 2", "Delete cell 4"):
-        story.allow(4, question)
-    story.ended(3)
-    story.notebook.save()
-    story.page.evaluate(CLOSE_ALL)
-    story.notebook.command("docmanager:open", path=lab.path(path.name))
-    story.notebook.wait_ready()
-    assert not set(ids) & set(story.page.evaluate(IDS))
-    story.page.evaluate(CHANGE, [5, "%copilot %undo"])
-    story.notebook.run(5, wait=False)
-    story.notebook.output(5).get_by_role("button", name="Restore").click()
-    expect(story.notebook.output(5)).to_contain_text("Restored:")
-    assert story.sources() == [LOAD, "x = 1", "mid = 0", "y = 1", prompt, "%copilot %undo"]
-    story.notebook.save()
-    assert saved_cells(path)[3]["metadata"]["tags"] == ["kept"]
 
 
 def test_after_a_rename_neither_the_notebook_nor_what_is_open_beside_it_is_restored(
