@@ -3,15 +3,16 @@
 import os
 import shutil
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from ..jupyter.front_end import until
 from ..limits import LIMIT
 from ..ports import free_port
 from ..trusting import trust_environment
@@ -112,19 +113,12 @@ class Hub:
             self.ask("POST", f"/hub/api/users/{user}")
             self.ask("POST", f"/hub/api/users/{user}/server")
         for user in users:
-            self._await_server(user)
+            until(partial(self.is_ready, user), f"the server of {user}")
 
     def is_ready(self, user: str) -> bool:
         """Whether the user's server runs."""
         _, model = self.ask("GET", f"/hub/api/users/{user}")
         return bool(model.get("servers", {}).get("", {}).get("ready"))
-
-    def _await_server(self, user: str) -> None:
-        deadline = time.monotonic() + LIMIT
-        while not self.is_ready(user):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"the server of {user} does not start; see {self.root / 'server.log'}")
-            time.sleep(0.1)
 
 
 def require_proxy() -> None:

@@ -7,10 +7,9 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import nbformat
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, sync_playwright
 
+from ..jupyter.front_end import until
 from ..limits import LIMIT
 from ..ports import free_port
 from ..trusting import trust_environment
@@ -129,10 +129,11 @@ class Lab:
         return (self.root.parent if self.folder else self.root).parent / "private"
 
     def write(self, name: str, *cells: str | dict[str, Any], kernel: str = "copilot") -> Path:
-        """A notebook of code cells and whole ones."""
+        """A notebook of code cells and whole ones, with the ids `c0`, `c1`, …"""
         spec = {"name": kernel, "display_name": "Copilot", "language": "copilot"}
         notebook = nbformat.v4.new_notebook(metadata={"kernelspec": spec})
-        notebook.cells = [nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
+        made = (nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells)
+        notebook.cells = [nbformat.from_dict({**cell, "id": f"c{number}"}) for number, cell in enumerate(made)]
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, path)
@@ -195,17 +196,15 @@ def running_program(
 
 def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
     """Until the server answers; raises when it ends or takes too long."""
-    deadline = time.monotonic() + LIMIT
-    while time.monotonic() < deadline:
-        if server.poll() is not None:
-            raise RuntimeError(f"the server ended with {server.returncode}")
-        try:
+
+    def answers() -> bool:
+        assert server.poll() is None, f"the server ended with {server.returncode}"
+        with suppress(OSError):
             urllib.request.urlopen(url, timeout=1).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise TimeoutError("the server does not answer")
+            return True
+        return False
+
+    until(answers, f"{url} answers")
 
 
 @contextmanager
@@ -324,10 +323,7 @@ class Notebook:
 
     def wait_saved(self) -> None:
         """Until the notebook was saved by itself with the buttons of a question. Two saves at once conflict."""
-        deadline = time.monotonic() + LIMIT
-        while not self.page.evaluate(SAVED):  # `wait_for_function` does not wait for promises
-            assert time.monotonic() < deadline, "the notebook was not saved"
-            self.page.wait_for_timeout(50)
+        until(lambda: self.page.evaluate(SAVED), "the notebook is saved")  # `wait_for_function` waits for no promises
 
     def theme(self, name: str) -> None:
         """`JupyterLab Light` or `JupyterLab Dark`."""

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from .lab import BOTH, Lab, Notebook, toasts
-from .story import END, LOAD, Story, ask, write
+from .story import END, LOAD, Story, ask
 
 pytestmark = pytest.mark.browser
 
@@ -28,7 +28,7 @@ def insertion(source: str, *, after: str | None = None) -> str:
 
 def in_front(story: Story, lab: Lab, name: str, *cells: str) -> Notebook:
     """Another notebook of the page, with the story's behind it."""
-    write(lab.root / name, *(cells or ("x = 1",)))
+    lab.write(name, *(cells or ("x = 1",)), kernel="python3")
     story.notebook.command("docmanager:open", path=lab.path(name))
     expect(story.page.locator(".jp-NotebookPanel.lm-mod-hidden")).to_have_count(1)
     story.notebook.wait_ready()
