@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from ..jupyter.front_end import until
 from ..limits import LIMIT
 from ..ports import free_port
+from ..real.agents import INSTALL
+from ..real.conftest import lacking
 from ..trusting import trust_environment
 from .lab import Lab, quiet_lab, running_program
 from .serving import EXTENSIONS
 
 PROXY = Path(__file__).parents[1] / "peers/node_modules/configurable-http-proxy/bin/configurable-http-proxy"
-INSTALL = "npm install --prefix tests/peers"
 USER, OTHER, PASSWORD, ADMIN = "ada", "bob", "secret", "admin-token"
 
 CONFIG = """
@@ -124,10 +124,7 @@ class Hub:
 def require_proxy() -> None:
     """Skip for a developer; fail in CI, where nothing may be skipped."""
     if shutil.which("node") is None or not PROXY.is_file():
-        reason = f"Node.js or the package configurable-http-proxy is missing: {INSTALL}"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        lacking(f"Node.js or the package configurable-http-proxy is missing: {INSTALL}")
 
 
 @contextmanager
