@@ -275,10 +275,6 @@ class Notebook:
         """Until the kernel's status is one of `wanted`."""
         self.page.wait_for_function(f"() => {json.dumps(wanted)}.includes(({KERNEL_STATUS})())")
 
-    def status(self) -> str:
-        """The kernel's status as the front end believes it."""
-        return str(self.page.evaluate(KERNEL_STATUS))
-
     def run(self, *indexes: int, wait: bool = True) -> None:
         """Select cells one after the other and run each by its menu command; returns at once unless `wait`."""
         script = """async ([index, wait]) => {
