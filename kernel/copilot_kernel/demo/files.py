@@ -120,7 +120,7 @@ async def running(command: str, cwd: Path) -> AsyncIterator[tuple[ProcessTree, P
         try:
             process = await start(
                 (*SHELL, command), cwd=cwd, env=env,
-                stdin=subprocess.DEVNULL, stdout=writing, stderr=writing, is_watched=False,
+                stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
             )  # fmt: skip
         finally:
             os.close(writing)
