@@ -22,6 +22,7 @@ from copilot_kernel.demo import files, notebook, scenes
 from copilot_kernel.demo.session import Json, texts
 from copilot_kernel.demo.stage import Stage, TurnEnded, content
 from copilot_kernel.errors import AgentRefused
+from copilot_kernel.system.processes import SHELL
 
 from . import samples
 from .faults import FAULTS, Directive, numbers, pause, unescape
@@ -417,11 +418,12 @@ async def terminal(stage: Stage, command: str, asks: bool = False, leaves: bool 
 @asynccontextmanager
 async def _created(stage: Stage, command: str, leaves: bool) -> AsyncIterator[str]:
     """A terminal, released also when the turn is cancelled: what runs is then killed by the release."""
+    program, *options = SHELL
     answer = await _ask_client(
         stage,
         "terminal/create",
-        command="/bin/sh",
-        args=["-c", command],
+        command=program,
+        args=[*options, command],
         env=[{"name": "DEMO_AGENT", "value": "1"}],
         cwd=str(stage.session.cwd),
         outputByteLimit=OUTPUT_LIMIT,
