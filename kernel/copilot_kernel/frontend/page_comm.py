@@ -159,8 +159,7 @@ class Page:
         self.session, self.path, self.has_widgets = other.session, other.path, other.has_widgets
         self._comm, self._hello = other._comm, other._hello
         self._comm.on_message = self._receive
-        for message in (*self._events.values(), *map(_ask, self._asked.values())):
-            self._comm.send(message)
+        self._send_state()
 
     async def call(self, op: str, **args: Any) -> dict[str, Any]:
         """The page's reply. Calls that are made together are sent together.
@@ -200,7 +199,8 @@ class Page:
         """Show `question` in the page until this is cancelled; what the user chooses there is the reply to it."""
         self._asked[question.key] = question
         try:
-            self.post(**_ask(question))
+            if self.is_there:
+                self._comm.send(_ask(question))
             await self._loop.create_future()
         finally:
             del self._asked[question.key]
@@ -245,10 +245,7 @@ class Page:
             case {"hello": _, "session": self.session}:
                 self.path = str(data.get("path") or "")
                 self.has_widgets = data.get("widgets") is not False
-                self._settle_hello(True)
-                for event in self._events.values():
-                    self._comm.send(event)
-                self._events = {event: message for event, message in self._events.items() if event in LASTING}
+                self._greet()
             case {"run": str(run), "code": str(code)} if (requested := self._runs.get(run)) and not requested.done():
                 requested.set_result((request, code))
             case {"path": str(path)} if message["header"]["session"] == self.session:
@@ -260,6 +257,18 @@ class Page:
                 self._answered(key, _reply(option, data))
             case _:
                 self._tell(data, request)
+
+    def _greet(self) -> None:
+        """The page has answered, perhaps so late that it was taken for gone."""
+        if self.is_gone:
+            self._hello = self._loop.create_future()
+        self._settle_hello(True)
+        self._send_state()
+        self._events = {event: message for event, message in self._events.items() if event in LASTING}
+
+    def _send_state(self) -> None:
+        for message in (*self._events.values(), *map(_ask, self._asked.values())):
+            self._comm.send(message)
 
     def _tell(self, data: Any, request: Request) -> None:
         match data:
