@@ -8,6 +8,9 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[2])
+    from tests.ports import use_for_kernels
+
+    use_for_kernels()
     match sys.argv[1:]:
         case ["--orphan", project]:
             from tests.windows.stories import leave_running

@@ -11,6 +11,7 @@ from typing import Any
 import websocket
 
 from ..limits import LIMIT
+from ..ports import free_port
 from .processes import COMMAND, until
 
 
@@ -18,9 +19,7 @@ class Server:
     """JupyterLab with the demo agent; it opens no browser."""
 
     def __init__(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        self._place = ("127.0.0.1", port)
+        self._place = ("127.0.0.1", port := free_port())
         self._process = subprocess.Popen(
             [*COMMAND, "demo", "--no-browser", f"--port={port}"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, encoding="utf-8",

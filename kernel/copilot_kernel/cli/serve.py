@@ -139,7 +139,7 @@ def _launch(port: int | None, options: Sequence[str], log: Path) -> subprocess.P
 
 def _command_line(port: int | None, options: Sequence[str]) -> list[str]:
     """Arguments of `jupyter copilot`; `options` are the user's own."""
-    return ["--allow-root", *([f"--port={port}"] if port is not None else []), *options]
+    return ["--ServerApp.allow_root=True", *([f"--port={port}"] if port is not None else []), *options]
 
 
 def _log_file(port: int | None) -> Path:
