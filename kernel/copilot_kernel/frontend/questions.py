@@ -1,14 +1,16 @@
-"""The questions of a cell: the one function that asks them, and who may answer.
+"""The open questions of a cell: asks them and waits for their answers.
 
-A click, a line of input, or the card of the page answers; or nobody, when no client shows the question any more.
+The user answers with a click, in a line of input, or in the page's own card. If no client shows the question any more,
+it is cancelled.
 
 JupyterLab drops the outputs of a running cell when its page is reloaded and the notebook was not saved: the kernel
-then waits for an answer to a question that is not shown. Kernels do not learn when a client goes, but when one
-connects. Then this adds a widget to the question: every client that draws it reports a view (`_view_count`). If none
-does within `GRACE_SECONDS`, the question is cancelled, unless the notebook was saved with it: JupyterLab does not draw
-the end of a long notebook before the user scrolls there.
+would then wait for an answer to a question that nobody sees. A kernel does not learn that a client has gone, only that
+one has connected. After that, a client that draws the widget of the question must report a view (`_view_count`) within
+`GRACE_SECONDS`; otherwise the question is cancelled. It stays if the notebook was saved with it: JupyterLab does not
+draw the end of a long notebook before the user scrolls there.
 
-VS Code handles no message while it asks for a line of input. So it is asked only where no button has appeared.
+VS Code handles no message while it asks for a line of input, so the kernel asks for one only if no button
+appears there.
 """
 
 from __future__ import annotations
@@ -38,9 +40,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GRACE_SECONDS = 150.0
-"""Longer than JupyterLab waits before it saves a notebook by itself (120 s), and than a slow page takes to load."""
+"""Longer than JupyterLab's interval of automatic saving (120 s), and than a slow page takes to load."""
 ACTIVITY_SECONDS = 60.0
-"""Between two signs of activity. Cullers look for minutes without a message from the kernel."""
+"""Time between two signs of activity. Cullers look for minutes without a message from the kernel."""
 
 NOT_SHOWN = "no open page showed this question"
 QUESTION_WITHDRAWN = "withdrawn"
@@ -52,8 +54,8 @@ _log = logging.getLogger(__name__)
 class Questions:
     """The open questions of one cell, which are shown in `output`.
 
-    `activity_timeout`: for so many seconds a question counts as activity of the kernel. `page` gets reports of open
-    questions, and asks where code blocks the kernel. `guard_seconds`: see `Card`.
+    `activity_timeout`: seconds for which a question counts as activity of the kernel. `page` gets reports of open
+    questions, and asks them while code blocks the kernel. `guard_seconds`: see `Card`.
     """
 
     def __init__(
@@ -72,10 +74,10 @@ class Questions:
         self._drawing = asyncio.Lock()
         self._cards: list[Card] = []
         self.unseen: list[str] = []
-        """Heads of questions that were cancelled because no client showed them."""
+        """Titles of questions that were cancelled because no client showed them."""
 
     async def ask(self, question: OpenQuestion[T]) -> T:
-        """Ask `question`; return its one answer. Cancelling this withdraws it."""
+        """Ask `question` and return its answer. Cancelling the call withdraws the question."""
         close: Callable[[Notice], None] | None = self._output.put if question.always_leaves_line else None
         answer = question.unanswered(QUESTION_WITHDRAWN)
         async with self._seats:
@@ -83,7 +85,7 @@ class Questions:
                 if not self._cell.live:
                     answer = question.unattended()
                     return answer
-                async with self._drawing:  # those that come together keep their order
+                async with self._drawing:  # simultaneous questions keep their order
                     await load({*question.languages})
                     await self._cell.widgets_known()
                 close = self._show(question)
@@ -95,7 +97,7 @@ class Questions:
                     close(question.closing_line(answer))
 
     def _show(self, question: OpenQuestion[T]) -> Callable[[Notice], None]:
-        """Show it, with buttons where there can be some; return what closes it."""
+        """Show the question, with buttons if possible; return the function that closes it."""
         cell = self._cell
         question.bundle = question.printed if cell.cell_id is None else question.static
         if cell.widgets and not (vs_code.is_cell(cell.cell_id) and cell.clients.undrawn):
@@ -108,7 +110,7 @@ class Questions:
         return close
 
     def _add_buttons(self, question: OpenQuestion[T]) -> None:
-        """Make its buttons, if ipywidgets works. In VS Code they stand in one box with what is asked."""
+        """Make the buttons, if ipywidgets works. In VS Code, question and buttons share one box."""
         try:
             with self._cell.owning():
                 widget = question.make_widgets(lambda: self._loop.call_soon_threadsafe(self._guard_all))
@@ -123,7 +125,7 @@ class Questions:
             question.card = Card(self._cell, widget, self._guard_seconds)
 
     async def _answer(self, question: OpenQuestion[T]) -> T:
-        """Return the first answer; the other ways to answer end with it."""
+        """Return the first answer, and end the other ways to answer."""
         async with anyio.create_task_group() as ways:
             ways.start_soon(self._keep_active)
             for way in (self._ask_line, self._watch_views, self._page.follow):
@@ -133,7 +135,7 @@ class Questions:
         return answer
 
     async def _keep_active(self) -> None:
-        """Keep the kernel active in Jupyter's eyes for a while, so that no culler ends it meanwhile."""
+        """Send signs of activity for `activity_timeout` seconds, so that no culler ends the kernel."""
         end = self._loop.time() + self._activity_timeout
         while self._loop.time() + ACTIVITY_SECONDS < end:
             await asyncio.sleep(ACTIVITY_SECONDS)
@@ -160,9 +162,9 @@ class Questions:
             question.settle(answer)
 
     async def _watch_views(self, question: OpenQuestion[Any]) -> None:
-        """Cancel it when a client has connected since the cell began and none shows it any more.
+        """Cancel the question if a client has connected since the cell began and none shows the question.
 
-        A client that connects during the grace time gets one of its own.
+        A client that connects during the grace time gets its own grace time.
         """
         cell, card = self._cell, question.card
         if card is None:
@@ -178,7 +180,7 @@ class Questions:
                 return
 
     def _remove(self, card: Card | None) -> None:
-        """Guard the others: they move up, under a pointer that has just clicked."""
+        """Remove `card`. Guard the others: they move up, under a pointer that has just clicked."""
         if card in self._cards:
             self._cards.remove(card)
             self._guard_all()
@@ -195,7 +197,7 @@ class Questions:
 
 
 def _is_saved(card: Card) -> bool:
-    """Return whether the notebook on disk shows it. Unknown where the notebook is on another machine."""
+    """Return True if the notebook on disk shows `card`; False also if the file is on another machine."""
     from copilot_widgets.base import WIDGET_VIEW
 
     from .. import config
