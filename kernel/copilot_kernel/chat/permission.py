@@ -368,7 +368,7 @@ def _cancelled(stop: Stop | None) -> PermissionAnswer:
 
 
 def _without_standing_grant(answer: PermissionAnswer, options: tuple[PermissionOption, ...]) -> PermissionAnswer:
-    """Replace the agent's "Always" by "once" if the answer adds a rule: the user gives no second standing grant."""
+    """Let an answer with a rule allow only once at the agent; drop the rule if the agent does not offer that."""
     if not (answer.rule and answer.allows):
         return answer
     once = next((option for option in options if option.kind == "allow_once"), None)

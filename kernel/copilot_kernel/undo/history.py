@@ -233,7 +233,7 @@ class UndoHistory:
         return path in self._notebooks or ".ipynb_checkpoints" in parts or is_never_written(parts)
 
     def _missing(self, turn: TurnFiles) -> dict[str, str]:
-        """Return the former contents of files that no longer have them, by path."""
+        """Return the digests of former contents, by path, of files that no longer have them."""
         held = {file.path: file.before.content for file in turn.files if file.before.kind == "file"}
         return {
             path: content
