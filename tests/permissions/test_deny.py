@@ -45,7 +45,7 @@ def test_the_same_program_with_the_words_in_order_is_denied(pairs: str, outcome:
 def test_the_name_of_the_program_anywhere_else_prompts(line: str, grant: dict[str, str]) -> None:
     decision = judged(run(line), deny="Bash(rm *)", **grant)
     assert (decision.outcome, decision.rules) == ("ask", ("Bash(rm *)",))
-    assert decision.reason == "The line mentions `rm`, which the rule Bash(rm *) is about."
+    assert decision.reason == "The line mentions `rm`, which the rule Bash(rm *) covers."
 
 
 @pytest.mark.parametrize(

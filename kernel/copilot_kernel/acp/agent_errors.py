@@ -43,7 +43,7 @@ HINTS = {
     jsonrpc.UNSUPPORTED: "The agent uses another version of the protocol; install one that supports version 1.",
     jsonrpc.CANCELLED: "The request was cancelled. Run the cell again to retry.",
 }
-LOGIN = "Type `%login`, by which the agent signs you in."
+LOGIN = "Run `%login` to sign in."
 RECONNECT = "Run the cell again to reconnect. Nothing was sent again."
 DENIED = "The agent was denied access; check its own settings."
 EXPIRED = "The session has expired; the next prompt starts a new one."

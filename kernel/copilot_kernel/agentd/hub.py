@@ -34,8 +34,8 @@ CONNECT_SECONDS = 1.0
 LAST_SECONDS = 1.0
 """Time for an agent to end after its input was closed, and for a kernel to read the end of its connection."""
 
-NOT_READING = "it does not read what it is sent"
-NOT_INTRODUCED = "it was not introduced"
+NOT_READING = "it does not read its messages"
+NOT_INTRODUCED = "it did not say which kernel it is"
 UNNEEDED = "no notebook needs it"
 LEFT = "The connection to the agent is closed"
 

@@ -49,8 +49,8 @@ def private_folder(folder: Path) -> Path:
         stat.S_ISDIR(found.st_mode) and found.st_uid == user_ids()[0] and not stat.S_IMODE(found.st_mode) & 0o077
     )
     if not is_private:
-        hint = f"Delete it, so that it is made again with the mode 0700. {OFF}"
-        raise AgentStartFailed(f"The agent cannot be shared: {folder} is not a folder of yours alone", hint)
+        hint = f"Delete it; the next agent creates it with mode 0700. {OFF}"
+        raise AgentStartFailed(f"The agent cannot be shared: {folder} is not a folder that only you can use", hint)
     return folder
 
 

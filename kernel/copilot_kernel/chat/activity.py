@@ -13,7 +13,7 @@ from ..permissions import inputs
 from ..rendering.plain import visible_line
 from ..rendering.status import ASKING
 
-SILENT = "Still no word from the agent"
+SILENT = "The agent has not answered yet"
 TICK_SECONDS = 1.0
 """Between two looks at the conversation; the line changes at most so often."""
 PAUSE_SECONDS = 2.0

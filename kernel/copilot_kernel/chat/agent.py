@@ -38,7 +38,7 @@ from ..redaction import Redactor, redactor, register
 from ..sandbox import Sandbox, unavailable
 from .agent_start import Connect, in_sandbox, no_ports, sandboxed, shared, shares
 
-FROM_THE_START = "from the start of the agent on"
+FROM_THE_START = "since the agent was started"
 # Seconds that ending an agent may take; its processes are killed well before.
 END_SECONDS = 5.0
 # Characters of one string in the readable log; images are longer.

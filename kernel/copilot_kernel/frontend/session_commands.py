@@ -109,7 +109,7 @@ def listed(now: CommandState) -> Report:
     """The sessions; ids and times not in a batch run."""
     shorts, here = short_ids(now.sessions), now.state.id if now.state else ""
     if not now.sessions:
-        return Report("Sessions", note="The agent has none.")
+        return Report("Sessions", note="The agent lists none.")
     if not now.live:
         return Report("Sessions", ("Title",), tuple((_title(each),) for each in now.sessions))
     rows = [

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Choices = tuple[Sequence["ChangedFile"], Sequence[CellChange]]
 
 RESTORE = "restore"
-PUT_BACK, PUT_BACK_WHICH = "Put {} back?", "What should be put back?"
+PUT_BACK, PUT_BACK_WHICH = "Restore {}?", "What should be restored?"
 MAX_PROMPT_CHARS = 60
 MAX_FILE_BUTTONS = 50
 """Uncertain files with a button of their own."""

@@ -105,7 +105,7 @@ async def call(thread: CellThread, work: Work[T]) -> T:
     try:
         await asyncio.wait({begun, result}, timeout=BUSY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if not (begun.done() or result.done()):
-            raise KernelBusy("The kernel is busy with code of the user's. Try again later.")
+            raise KernelBusy("The kernel is running the user's code. Try again later.")
         return await result
     finally:
         result.cancel()

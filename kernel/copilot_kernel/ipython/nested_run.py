@@ -50,7 +50,7 @@ class NotebookRuns(Runs):
                 count, ok = await self._on_thread(lambda: self._run(code, request, mark, cell_id))
                 outputs = await asyncio.wait_for(ended, RUN_END_SECONDS)
             except TimeoutError:
-                raise NotebookError("The code was run, but what it has shown could not be read.") from None
+                raise NotebookError("The code ran, but its output could not be read.") from None
             finally:
                 ended.cancel()
         return RunResult(count, ok, outputs)

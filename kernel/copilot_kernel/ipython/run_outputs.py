@@ -21,7 +21,7 @@ END = "copilot_end"
 WELCOME_SECONDS, WELCOME_TRIES = 0.5, 10
 MAX_RUN_CHARS = 8_000_000
 """Limit of the outputs of a run; images are larger than texts."""
-TOO_MUCH = "\n(The run has shown more than is kept for the agent.)\n"
+TOO_MUCH = "\n(The rest of the output was not kept.)\n"
 
 Message = Mapping[str, Any]
 
@@ -134,7 +134,7 @@ class RunOutputs:
         try:
             info = get_connection_info(unpack=True)
         except Exception as error:
-            raise NotebookError("What code shows cannot be read in this kernel.") from error
+            raise NotebookError("The output of code cannot be read in this kernel.") from error
         self._client = AsyncKernelClient()
         self._client.load_connection_info(info)
         channel, ready = self._client.iopub_channel, asyncio.Event()
@@ -147,7 +147,7 @@ class RunOutputs:
                 await asyncio.wait_for(ready.wait(), WELCOME_SECONDS)
                 return
         await self.close()
-        raise NotebookError("What code shows cannot be read in this kernel.")
+        raise NotebookError("The output of code cannot be read in this kernel.")
 
     async def _read(self, channel: Any, ready: asyncio.Event) -> None:
         while True:

@@ -12,7 +12,7 @@ MAX_COLUMNS = 200
 MAX_COUNTED_ROWS = 1_000_000
 MAX_COUNTED_CELLS = 10_000_000
 """Nulls are counted in smaller tables only."""
-HIDDEN_COLUMNS = "(columns with names of secrets are left out)"
+HIDDEN_COLUMNS = "(columns whose names suggest secrets are left out)"
 
 _TYPES = {
     "pandas": ("DataFrame", "Series", "Index"),

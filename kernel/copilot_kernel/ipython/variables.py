@@ -59,7 +59,7 @@ def inspect_variable(names: Mapping[str, Any], name: str, path: str, rows: int) 
         value = _in_time(partial(_attribute if is_attribute else _item, value, key))
     head = f"{name}{path}: {_heading(value)}"
     if secret:
-        return f"{head}\n{HIDDEN} (the name tells of a secret)"
+        return f"{head}\n{HIDDEN} (hidden: its name suggests a secret)"
     hide = redactor()
     try:
         body = _in_time(lambda: _description(value, hide, max(1, min(rows, MAX_SHOWN_ROWS))))

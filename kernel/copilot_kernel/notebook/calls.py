@@ -35,7 +35,7 @@ from .tools import Gate, InvalidArguments, Proposal, Tool, tools_for
 LAST_RUN = "run_python"
 """Stands for a cell's id: the last output of `run_python`."""
 
-OVER = "The turn is over, and this call with it."
+OVER = "The turn has ended, so the call was not made."
 _CHANGED = "The cell was changed meanwhile, and nothing was done. {} Read it again with read_cell."
 NO_PAGE = "No open page shows the notebook, so its cells can only be read, as they were saved last."
 _PROMPT = re.compile(r"(?:^|=)[ \t]*%%?copilot\b|run_(?:line|cell)_magic\(\s*['\"]copilot['\"]", re.MULTILINE)

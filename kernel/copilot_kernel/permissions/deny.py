@@ -181,11 +181,11 @@ def _touches(glob: Glob, path: ResolvedPath, request: PolicyRequest) -> bool:
 
 def _may_match(rule: Rule, request: PolicyRequest) -> str | None:
     if rule.command and (token := _mentioned(rule.command, request)):
-        return f"The line mentions `{token}`, which the rule {rule.text} is about."
+        return f"The line mentions `{token}`, which the rule {rule.text} covers."
     if rule.domain and _names_host(rule.domain, request):
-        return f"The command names a host that the rule {rule.text} is about."
+        return f"The command names a host that the rule {rule.text} covers."
     if rule.path and (path := _possible_path(rule.path, request, may_search=rule.tool in ("Read", "Grep"))):
-        return f"`{path[:100]}` may be a file that the rule {rule.text} is about."
+        return f"`{path[:100]}` may be a file that the rule {rule.text} covers."
     return None
 
 

@@ -17,7 +17,7 @@ class Metrics:
         self.requests = Counter("copilot_requests", "Requests answered", ["route", "status"], registry=registry)
         self.duration = Histogram(
             "copilot_request_duration_seconds",
-            "Until the answer ended",
+            "Time to the end of the answer, in seconds",
             ["route"],
             buckets=BUCKET_SECONDS,
             registry=registry,
@@ -28,10 +28,10 @@ class Metrics:
             buckets=BUCKET_SECONDS,
             registry=registry,
         )
-        self.tokens = Counter("copilot_tokens", "Tokens, where the agent tells them", ["kind"], registry=registry)
+        self.tokens = Counter("copilot_tokens", "Tokens, as far as the agent reports them", ["kind"], registry=registry)
         for name, about, count in (
             ("copilot_sessions", "Open conversations", sessions),
-            ("copilot_agents", "Agent processes that live", agents),
-            ("copilot_turns", "Turns that run", turns),
+            ("copilot_agents", "Running agent processes", agents),
+            ("copilot_turns", "Running turns", turns),
         ):
             Gauge(name, about, registry=registry).set_function(count)

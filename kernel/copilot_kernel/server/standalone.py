@@ -32,7 +32,7 @@ class StandaloneServer(ServerApp):
 
     identity_provider_class = TwoKeys
 
-    tell_token = Bool(True, help="Whether a generated token is printed at the start, as Jupyter does.").tag(config=True)
+    tell_token = Bool(True, help="Print a generated token at the start, as Jupyter does.").tag(config=True)
 
     @default("reraise_server_extension_failures")
     def _fail_without_routes(self) -> bool:

@@ -18,8 +18,8 @@ from ..errors import ApiError
 from .schema import LEFT_OUT, ChatMessage, ImagePart, Part, RefusalPart, TextPart
 
 INTRODUCTION = (
-    "This is a conversation, in order; each message stands in a tag that says who said it. Heed what system and "
-    "developer say, and answer as the assistant, with what comes next and without a tag."
+    "This is a conversation, in order; the tag around each message says who wrote it. Follow the system and developer "
+    "messages, and write the assistant's next message, without a tag."
 )
 
 
