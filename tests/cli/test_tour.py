@@ -23,6 +23,7 @@ import pytest
 from copilot_kernel.cli import demo
 from copilot_kernel.cli.demo import NO_LAB, environment, free_port, fresh_copy
 from copilot_kernel.cli.tour import execute
+from copilot_kernel.demo.project import FOLDER
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from ..limits import LIMIT
@@ -106,6 +107,7 @@ import sys
 from pathlib import Path
 from copilot_kernel.cli.demo import environment, fresh_copy
 from copilot_kernel.cli.tour import execute
+from copilot_kernel.demo.project import FOLDER
 copy = fresh_copy(Path(sys.argv[1]))
 sys.exit(execute(copy, environment(copy)))
 """
@@ -183,6 +185,6 @@ async def test_jupyterlab_serves_the_copy_with_this_kernel_and_ends_on_ctrl_c(tm
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=LIMIT)
     assert listed["kernelspecs"]["copilot"]["spec"]["argv"][0] == sys.executable
-    assert [each["name"] for each in contents["content"]] == ["01.ipynb"]
+    assert [each["name"] for each in contents["content"]] == ["01.ipynb", FOLDER]
     assert copy.startswith("Your copy of the tour: ")
     assert (process.returncode, "Traceback" in errors) == (0, False)

@@ -143,6 +143,19 @@ async def test_the_next_page_gets_the_turn_of_one_that_is_gone_and_all_that_it_s
     assert kernel.shown(taking) == ["shown", "more", "Failed"]
 
 
+async def test_a_page_that_answers_after_the_limit_gets_all_that_follows(kernel: Kernel) -> None:
+    cell = kernel.cell("slow")
+    page = kernel.pages.of(cell)
+    assert not await page.known()
+    page.post("turn", state="working")
+    kernel.answering.add("slow")
+    kernel.says("slow", hello=1, session="slow", path=PATH)
+    await kernel.heard("slow", "turn")
+    page.post("questions", waiting=[{"key": "1"}])
+    assert [each["event"] for each in kernel.events("slow")] == ["turn", "questions"]
+    assert await page.known()
+
+
 async def test_while_the_page_that_asked_answers_another_gets_nothing_until_it_leaves(kernel: Kernel) -> None:
     cell = await kernel.run("first")
     assert await kernel.connect("second") == {"event": "missed", "turns": [], "known": ["c1"]}
@@ -210,17 +223,6 @@ async def test_an_answer_counts_however_soon_it_comes(kernel: Kernel) -> None:
     kernel.answers_at_once = True
     cell = await kernel.run("first")
     assert kernel.pages.of(cell).is_there
-
-
-async def test_a_page_that_answers_late_is_told_how_it_is_then(kernel: Kernel) -> None:
-    page = kernel.pages.of(kernel.cell("first"))
-    page.post("turn", state="working")
-    assert not await page.known()
-    kernel.answering.add("first")
-    kernel.says("first", hello=1, session="first", path=PATH)
-    await asyncio.wait_for(page.arrives(), LIMIT)
-    assert page.is_there
-    assert kernel.events("first") == [{"event": "turn", "state": "working"}]
 
 
 async def test_the_turn_of_a_page_that_never_answered_goes_to_the_next(kernel: Kernel) -> None:

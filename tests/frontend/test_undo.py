@@ -18,11 +18,11 @@ FILES = {"one.txt": "first\n", "three.txt": "3\n"}
 CHANGED = {"one.txt": "second\n", "two.txt": "new", "three.txt": "3\nmore\n"}
 LISTED = """\
 Changes
-Turn  What       Change   By
-1     one.txt    changed  Edit one.txt
-1     three.txt  changed  may not be the agent's
-1     two.txt    new      Create two.txt
-1                command  Run echo more >> three.txt
+Turn  What                        Change   By
+1     one.txt                     changed  Edit one.txt
+1     three.txt                   changed  may not be the agent's
+1     two.txt                     new      Create two.txt
+1     Run echo more >> three.txt  command
 %undo TURN restores files to their state before that turn."""
 OFFERED = """\
 Undo what “demo: edit one.txt first => second create two.txt new shell …” changed?

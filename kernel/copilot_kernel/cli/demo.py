@@ -15,6 +15,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..demo import project
 from ..errors import UsageError
 from ..system.processes import has_all_rights
 from .kernelspec import package_data, write
@@ -38,9 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def fresh_copy(notebooks: Path) -> Path:
-    """A new folder with the notebooks, and, hidden, what makes Jupyter find this kernel and no other."""
+    """A new folder with the notebooks and the demo project; a hidden one makes Jupyter find this kernel only."""
     folder = Path(tempfile.mkdtemp(prefix="copilot-kernel-tour-")).resolve()
     shutil.copytree(notebooks, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "*.md", "*.py"))
+    project.reset(folder)  # else the first turn would seem to have made it
     write(folder / ".jupyter" / "kernels" / "copilot")
     settings = folder / ".jupyter" / "labconfig" / "default_setting_overrides.json"
     settings.parent.mkdir()

@@ -151,8 +151,6 @@ class Page:
         self.session, self.path, self.has_widgets = other.session, other.path, other.has_widgets
         self._comm, self._comm.receive = other._comm, self._receive
         self._arrive()
-        for message in (*self._events.values(), *map(_ask, self._asked.values())):
-            self._comm.send(message)
 
     async def call(self, op: str, **args: Any) -> dict[str, Any]:
         """The page's reply. Calls that are made together are sent together.
@@ -192,7 +190,8 @@ class Page:
         """Show `question` in the page until this is cancelled; what the user chooses there is the reply to it."""
         self._asked[question.key] = question
         try:
-            self.post(**_ask(question))
+            if self.is_there:
+                self._comm.send(_ask(question))
             await self._loop.create_future()
         finally:
             del self._asked[question.key]
@@ -238,9 +237,6 @@ class Page:
                 self.path = str(data.get("path") or "")
                 self.has_widgets = data.get("widgets") is not False
                 self._arrive()
-                for event in self._events.values():
-                    self._comm.send(event)
-                self._events = {event: message for event, message in self._events.items() if event in LASTING}
             case {"run": str(run), "code": str(code)} if (requested := self._runs.get(run)) and not requested.done():
                 requested.set_result((request, code))
             case {"path": str(path)} if message["header"]["session"] == self.session:
@@ -293,8 +289,12 @@ class Page:
         self._comm.send({"calls": batch})
 
     def _arrive(self) -> None:
+        """The page is there, perhaps so late that it was taken for gone: tell it how it is now."""
         self._there.set()
         self._known.set()
+        for message in (*self._events.values(), *map(_ask, self._asked.values())):
+            self._comm.send(message)
+        self._events = {event: message for event, message in self._events.items() if event in LASTING}
 
     def _leave(self) -> None:
         """The page does not answer, or not any more."""

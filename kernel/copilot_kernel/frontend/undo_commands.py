@@ -38,7 +38,7 @@ UNASKED = "Nothing was restored, because nobody can be asked here. To restore wi
 async def changes(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%changes`."""
     turns = (await context.chat()).undo.turns
-    rows = [(str(each.turn), _name(each), each.what or each.kind, each.by) for each in listed(turns)]
+    rows = [(str(each.turn), *_row(each)) for each in listed(turns)]
     note = "%undo TURN restores files to their state before that turn." if rows else NO_CHANGES
     output.show(Report("Changes", ("Turn", "What", "Change", "By"), rows, note))
 
@@ -59,8 +59,10 @@ async def undo(context: CommandContext, output: CommandOutput, rest: str) -> Non
         await _choose(context, output, plan, cells)
 
 
-def _name(change: ListedChange) -> str:
-    return "a cell" if change.kind == "cell" else change.path
+def _row(change: ListedChange) -> tuple[str, str, str]:
+    if change.kind in ("command", "note"):
+        return change.by, change.kind, ""
+    return change.path or "a cell", change.what, change.by
 
 
 def turn_numbers(now: CommandState, typed: str) -> Completions:
