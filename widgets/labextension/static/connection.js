@@ -26,7 +26,8 @@ const LOST = ['restarting', 'autorestarting', 'terminating', 'dead'];
 /** What one kernel has reported about its agent, and the way back. */
 export class Connection {
   agent = 'Copilot';
-  state = 'idle';
+  /** Empty as long as it is not known, as where another page writes. */
+  state = '';
   /** What the agent's own commands, options and modes have changed. */
   standing = '';
   /** @type {Waiting[]} */
