@@ -21,8 +21,6 @@ from copilot_kernel.config import (
 )
 from copilot_kernel.mcp_config import McpServer
 
-from tests.settings_docs import PAGES, written
-
 ORIGINS = {each.name: "default" for each in fields(Settings) if each.compare}
 
 
@@ -413,9 +411,3 @@ def test_the_notebook_is_a_file_that_the_server_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("raw", "value"), [("on", True), (True, True), ("off", False), (False, False)])
 def test_a_switch_is_on_or_off(tmp_path: Path, raw: Any, value: bool) -> None:
     assert load({}, [write(tmp_path / "file.json", {"fs": raw})]) == Settings(fs=value)
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_the_documentation_shows_the_settings_as_they_are_declared(path: Path) -> None:
-    page = path.read_text("utf-8")
-    assert page == written(page, PAGES[path]()), "write it anew: python -m tests.settings_docs"

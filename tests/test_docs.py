@@ -16,6 +16,9 @@ from copilot_kernel.cli.parser import parse
 from copilot_kernel.config import PREFIX, Settings
 from copilot_kernel.frontend.commands import TABLE
 
+from tests.docs_lists import PAGES as GENERATED
+from tests.docs_lists import written
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -74,7 +77,7 @@ def test_links_lead_to_files_and_headings() -> None:
 
 def test_every_page_is_linked_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert [page.name for page in PAGES if page.parent.name == "docs" and f"docs/{page.name}" not in readme] == []
+    assert [page.name for page in PAGES if page.parent == ROOT / "docs" and f"docs/{page.name}" not in readme] == []
 
 
 def test_commands_parse_and_the_others_have_a_reason_not_to_run() -> None:
@@ -106,6 +109,12 @@ def test_examples_in_python_compile() -> None:
     for name, text in blocks("python"):
         if not re.search(r"^(%|.*= %|c\.)", text, re.MULTILINE):  # magics, and files of configuration
             compile(text, name, "exec")
+
+
+@pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
+def test_lists_of_settings_and_commands_are_those_of_the_code(path: Path) -> None:
+    page = path.read_text("utf-8")
+    assert page == written(page, GENERATED[path]()), "write it anew: python -m tests.docs_lists"
 
 
 def test_the_readme_is_read_in_ninety_seconds() -> None:

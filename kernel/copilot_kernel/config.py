@@ -89,61 +89,64 @@ def _setting(default: Any, parse: Parse, help: str, **more: Any) -> Any:
 class Settings:
     """Settings of the user. `origins` names the source of each field, `problems` what could not be read.
 
-    `docs/settings.md` is made from the declarations: `python -m tests.settings_docs` writes it anew.
+    `docs/settings.md` is made from the declarations: `python -m tests.docs_lists` writes it anew.
     """
 
     agent: str = _setting(
-        "", text, "the agent's command line, `tcp://host:port`, or `demo`; default: GitHub Copilot CLI", widens=True
+        "", text, "the agent's command line, `tcp://host:port` or `demo`; default: GitHub Copilot CLI", widens=True
     )
     cwd: str = _setting(
         "",
         text,
-        "the agent's folder; default: the notebook's, whatever the current folder is "
-        "([more](security.md#what-counts-as-what))",
+        "the agent's folder; default: [the notebook's](security.md#what-counts-as-what)",
         widens=True,
         kernel_applies=True,  # the folder itself tells agents apart
     )
     permission_mode: str = _setting(
         "default",
         lambda raw: raw,  # checked when it is set
-        "`default` asks; `acceptEdits`: allow edits in the project; `plan`: reject everything; "
-        "`sandboxed`: allow what happens in the sandbox; `bypassPermissions`: allow everything",
+        "`default`, `acceptEdits`, `sandboxed`, `plan` or `bypassPermissions`; see [modes](permissions.md#modes)",
         order=("plan", "default", "acceptEdits", "sandboxed", "bypassPermissions"),
         kernel_applies=True,
     )
     allow: tuple[str, ...] = _setting(
         (),
         rule_list,
-        'JSON array of [rules](permissions.md#rules) for what is allowed unasked: `["Read", "Edit(src/**)"]`',
+        'JSON array of [rules](permissions.md#rules) for what runs without a question: `["Read", "Edit(src/**)"]`',
         widens=True,
         kernel_applies=True,
     )
     ask: tuple[str, ...] = _setting(
-        (), rule_list, "rules for what is asked about, whatever else allows it", join=union, kernel_applies=True
+        (),
+        rule_list,
+        "rules for what is always asked about, even if a rule or mode allows it",
+        join=union,
+        kernel_applies=True,
     )
     deny: tuple[str, ...] = _setting(
-        (), rule_list, "rules for what is rejected without a question", join=union, kernel_applies=True
+        (), rule_list, "rules for what is always rejected", join=union, kernel_applies=True
     )
     on_unasked: str = _setting(
         "badge",
         one_of("badge", "cancel"),
-        "when an agent acts without asking: `badge` marks it, `cancel` also ends the turn",
+        "when the agent [acts without asking](permissions.md#actions-without-a-question): `badge` marks the action, "
+        "`cancel` also cancels the turn",
         order=("cancel", "badge"),
         kernel_applies=True,
     )
     start_timeout: float = _setting(
-        30.0, number(0.001, 3600, "seconds"), "seconds until the agent must be ready", kernel_applies=True
+        30.0, number(0.001, 3600, "seconds"), "seconds that the agent may take to start", kernel_applies=True
     )
     cancel_grace: float = _setting(
         5.0,
         number(0.001, 3600, "seconds"),
-        "seconds that a cancelled turn may take before the agent is ended",
+        "seconds that a cancelled turn may take to stop; then the kernel ends the agent",
         kernel_applies=True,
     )
     activity_timeout: float = _setting(
         28_800.0,
         number(0, 604_800, "seconds"),
-        "seconds that an open question counts as activity for idle cullers (JupyterHub), at most 604800",
+        "seconds for which an open question keeps JupyterHub from culling the server, at most 604800",
         kernel_applies=True,
     )
     mcp_servers: tuple[McpServer, ...] = _setting(
@@ -156,26 +159,28 @@ class Settings:
     fs: bool = _setting(
         False,
         switch,
-        "`on` lets agents use files in their folder through this client, which asks about each write",
+        "`on` lets agents use files in their folder through the kernel, which asks about each write",
         order=(False, True),
     )
     terminal: bool = _setting(
         False,
         switch,
-        "`on` lets agents run commands through this client, which asks about each",
+        "`on` lets agents run commands through the kernel, which asks about each one",
         order=(False, True),
     )
     answer_form: str = _setting(
-        "nested", one_of("nested", "flat"), "`flat` for agents of an older dialect; `nested` as in the specification"
+        "nested",
+        one_of("nested", "flat"),
+        "form of answers to permission requests: `nested` as in ACP, `flat` for agents that expect the older form",
     )
     option_member: str = _setting(
         "configId",
         one_of("configId", "optionId"),
-        "`optionId` for agents of an older dialect; `configId` as in the specification",
+        "member that names an option: `configId` as in ACP, `optionId` for agents that expect the older name",
         kernel_applies=True,
     )
     state: str = _setting(
-        "", text, "folder that stores each notebook's session; default: in Jupyter's data folder", widens=True
+        "", text, "folder for sessions, trust and snapshots; default: in Jupyter's data folder", widens=True
     )
     notebook_tools: bool = _setting(
         True, switch, "`off` gives the agent no [tools for the notebook](notebook-tools.md)", kernel_applies=True
@@ -183,7 +188,7 @@ class Settings:
     undo: bool = _setting(
         True,
         switch,
-        "`off` saves nothing of what the agent is about to change, so that [`%undo`](undo.md) is not there",
+        "`off` takes no snapshots, so there is no [`%undo`](undo.md)",
         kernel_applies=True,
     )
     error_context: bool = _setting(
@@ -195,57 +200,54 @@ class Settings:
     context_chars: int = _setting(
         32_000,
         number(1000, 1_000_000, "characters", int),
-        "characters of all that goes with one prompt from the notebook, 1000 to 1000000",
+        "limit for what a prompt sends along from the notebook, in characters: 1000 to 1000000",
         kernel_applies=True,
     )
     rerun: str = _setting(
         "run",
         one_of("run", "ask", "keep"),
-        "[running a prompt again](#running-a-prompt-again) whose last turn changed files: `run` says so and sends it, "
-        "`ask` asks first, `keep` sends nothing and shows the recorded answer",
+        "when you [run a prompt again](#running-a-prompt-again) whose last turn changed files: `run` sends it and says "
+        "so, `ask` asks first, `keep` shows the recorded answer",
         kernel_applies=True,
     )
     warm_start: bool = _setting(
         True,
         switch,
-        "`off` starts the agent at the first prompt only, not [before it](#warm-start)",
+        "`off` starts the agent with the first prompt, not [before it](#warm-start)",
         kernel_applies=True,
     )
     sandbox: str = _setting(
         "off",
         one_of("off", "on", "required"),
-        "`on` runs the agent in a [sandbox](sandbox.md), where Git is read-only, if there can be one, "
-        "`required` only in one",
+        "`on` runs the agent in a [sandbox](sandbox.md) if the machine has one; `required` only in a sandbox",
         order=("required", "on", "off"),
     )
     sandbox_read: tuple[str, ...] = _setting(
         (),
         path_list,
-        'JSON array of absolute paths that it can read there: `["~/data"]`',
+        'JSON array of more absolute paths that the agent can read in the sandbox: `["~/data"]`',
         join=common_paths,
         widens=True,
     )
     sandbox_write: tuple[str, ...] = _setting(
-        (), path_list, "the same for paths that it can also write there", join=common_paths, widens=True
+        (), path_list, "the same for paths that it can also write", join=common_paths, widens=True
     )
     sandbox_hosts: tuple[str, ...] | None = _setting(
         None,
         host_list,
-        "JSON array of the only hosts that it [reaches](sandbox.md#network) there: "
+        "JSON array of the only hosts that the agent can [reach](sandbox.md#network) from the sandbox: "
         '`["api.github.com", "*.example.com:443", "127.0.0.1:11434"]`; default: the network is shared',
         join=common_hosts,
     )
     agent_sharing: str = _setting(
         "off",
         one_of("off", "user"),
-        "`user`: your notebooks [share one agent process](agents.md#one-agent-for-several-notebooks); "
-        "`off`: each has its own",
+        "`user` lets your notebooks [share one agent process](agents.md#one-agent-for-several-notebooks)",
     )
     trusted_folders: tuple[str, ...] = _setting(
         (),
         path_list,
-        "JSON array of absolute paths: files there, or below, that make an agent run programs are "
-        "[not asked about](security.md#what-a-folder-would-run)",
+        "JSON array of absolute paths of folders that you [trust](security.md#files-that-make-an-agent-run-programs)",
         join=common_paths,
         widens=True,
         kernel_applies=True,

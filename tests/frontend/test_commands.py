@@ -1,8 +1,6 @@
-"""What a cell asks for: our commands, a prompt, or nothing; what may be typed; and the page about the commands."""
+"""What a cell asks for: our commands, a prompt, or nothing; what may be typed."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 from copilot_kernel.acp.messages import AgentInfo, AuthMethod, SessionInfo
@@ -16,7 +14,6 @@ from copilot_kernel.frontend.permission_commands import ACTIONS, MODES, RULES
 from ..chat.test_choices import STATE
 
 ADVERTISED = ("help", "memory show", "$skill", "review")
-PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 
 # -- what a cell holds ----------------------------------------------------------------------------------------------
 
@@ -120,18 +117,6 @@ def test_nothing_need_be_known() -> None:
 
 def test_every_mode_is_explained() -> None:
     assert tuple(MODES) == PERMISSION_MODES
-
-
-# -- the page in the documentation ----------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(not PAGE.parent.is_dir(), reason="this is a check of a checkout")
-def test_the_page_in_the_documentation_is_current() -> None:
-    rows = [
-        f"| `{spec.usage.replace('|', chr(92) + '|')}` | {spec.summary} {spec.details}".rstrip() + " |"
-        for spec in TABLE.values()
-    ]
-    assert [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| `")] == rows
 
 
 def test_a_summary_is_one_sentence() -> None:

@@ -320,26 +320,34 @@ FEATURES = (
     Feature("Images from MCP tools", _drawn),
 )  # fmt: skip
 PORT = "Several notebooks on one process, by TCP"
-"""The last row, which is tried with agents that can listen on a port."""
+"""The last feature, which is tried with agents that can listen on a port."""
+TITLES = [*(feature.title for feature in FEATURES), PORT]
+COMMON, SEPARATOR = "All of them: ", " · "
+"""Beginning of the line with the features that all agents have."""
 
 
 # -- the table ------------------------------------------------------------------------------------------------------
 
 
 def read(page: str) -> tuple[list[str], dict[str, list[str]]]:
-    """The titles of the rows, and each agent's column by its name and version."""
+    """The titles of the features, and each agent's column by its name and version."""
     table = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line[:1] == "|"]
     head, rows = table[0], table[2:]
+    (common,) = [line.removeprefix(COMMON).split(SEPARATOR) for line in page.splitlines() if line.startswith(COMMON)]
+    rows += [[title, *(YES for _ in head[1:])] for title in common]
+    rows.sort(key=lambda row: TITLES.index(row[0]))
     return [row[0] for row in rows], {name: [row[at] for row in rows] for at, name in enumerate(head) if at}
 
 
 def written(page: str, columns: dict[str, list[str]]) -> str:
-    """The page with these columns in the place of its table."""
+    """The page with these columns in the place of its table, and before it what all agents do."""
+    rows = [list(row) for row in zip(TITLES, *columns.values(), strict=True)]
+    common = [title for title, *verdicts in rows if {*verdicts} == {YES}]
+    table = [["", *columns], ["---"] * (len(columns) + 1), *(row for row in rows if row[0] not in common)]
     lines = page.splitlines()
     at = [number for number, line in enumerate(lines) if line[:1] == "|"]
-    rows = zip((*(feature.title for feature in FEATURES), PORT), *columns.values(), strict=True)
-    table = [["", *columns], ["---"] * (len(columns) + 1), *map(list, rows)]
     lines[at[0] : at[-1] + 1] = [f"| {' | '.join(row)} |".replace("|  |", "| |") for row in table]
+    lines[at[0] - 2] = COMMON + SEPARATOR.join(common)
     return "\n".join(lines) + "\n"
 
 

@@ -1,6 +1,7 @@
 """Our `%commands`: what a cell asks for, and the table of commands, which also makes help and completion.
 
-A new command is a function in one of the `…_commands` modules, a row of `TABLE` and one of `docs/commands.md`.
+A new command is a function in one of the `…_commands` modules, a row of `TABLE` and a name in `TOPICS`;
+`python -m tests.docs_lists` adds it to `docs/commands.md`.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ async def _help(context: CommandContext, output: CommandOutput, rest: str) -> No
         raise unknown(name)
 
 
-_PICK = "Without {}, the command lists the choices; click one to set it, even after the cell has finished."
+_PICK = "Without {}, the command shows buttons to choose one, now or later."
 
 _SPECS = (
     CommandSpec(
@@ -210,7 +211,7 @@ _SPECS = (
         "Resume an earlier conversation.",
         "[ID | last]",
         "The first characters of an ID are enough; last is the most recently used conversation. Without ID, the "
-        "command lists the conversations with buttons.",
+        "command shows buttons to choose one.",
         session_commands.resumable,
     ),
     CommandSpec("new", session_commands.new, "Start a new conversation with the next prompt."),
@@ -238,9 +239,8 @@ _SPECS = (
         undo_commands.undo,
         "Restore files to their state before a turn.",
         "[TURN] [restore]",
-        "Without TURN, the command undoes the last turn. It shows what it would do and asks first; with restore, it "
-        "does not ask. It skips files that have changed since the turn, and does not undo commands. The next prompt "
-        "tells the agent what was restored.",
+        "Without TURN, the command undoes the last turn. It shows the files and asks first, unless you add restore. It "
+        "skips files that have changed since the turn. The next prompt tells the agent what was restored.",
         undo_commands.turn_numbers,
     ),
     CommandSpec(
@@ -274,9 +274,9 @@ _SPECS = (
         "[mode NAME | allow RULE | ask RULE | deny RULE | remove RULE | revoke ID]",
         "Changes apply to this conversation; what allows the agent more asks you first. The modes are default, "
         "acceptEdits, bypassPermissions, plan and sandboxed. Examples of rules are Read, Edit(src/**), "
-        "Bash(git status), WebFetch(domain:example.com) and mcp__server__tool. Deny rules take precedence over ask "
-        "rules, and ask rules over allow rules. With --save at the end, the command also saves a rule in your config "
-        "file. GitHub Copilot CLI receives the deny rules when it starts: use %restart after a change.",
+        "Bash(git status), WebFetch(domain:example.com) and mcp__server__tool. Deny takes precedence over ask, and ask "
+        "over allow. --save at the end also saves a rule in your config file. GitHub Copilot CLI reads deny rules when "
+        "it starts: use %restart after a change.",
         permission_commands.complete,
     ),
     CommandSpec(
@@ -293,8 +293,8 @@ _SPECS = (
         agent_commands.attach,
         "Attach files to the next prompt.",
         "[FILE…]",
-        "You can put %attach lines above a prompt. Quote file names that contain spaces. Without FILE, the command "
-        "lists the attached files.",
+        "%attach lines can precede a prompt. Quote names that contain spaces. Without FILE, the command lists the "
+        "attached files.",
     ),
     CommandSpec(
         "context",

@@ -117,55 +117,47 @@ class CopilotApp(ExtensionApp):
     extension_url = "/copilot/chat"
     serverapp_class = StandaloneServer
 
-    port = Int(8080, help="Port of a server of its own: `jupyter copilot`, `copilot-kernel serve`.").tag(config=True)
-    autoStart = Bool(True, help="Whether the routes are on in Jupyter's own server.").tag(config=True)
-    defaultModel = Unicode(help="Model when a request names none; same as `COPILOT_MODEL`.").tag(config=True)
-    root_paths = Bool(
-        True, help="Whether the routes are also at `/v1/…`, `/api/chat/…` and `/health`, not only below `copilot/`."
-    ).tag(config=True)
-    cors_origins = StringList(
-        help="Origins whose pages may call the API: `https://example.org`, without a path or a slash at the end."
-    ).tag(config=True)
-    rate_limit = Int(120, min=0, help="Turns and lists (models, sessions) per minute; 0: no limit.").tag(config=True)
+    port = Int(8080, help="Port of a standalone server.").tag(config=True)
+    autoStart = Bool(True, help="Whether Jupyter Server offers the routes.").tag(config=True)
+    defaultModel = Unicode(help="Model for requests that name none; also `COPILOT_MODEL`.").tag(config=True)
+    root_paths = Bool(True, help="Whether the routes are also at `/v1/…`, `/api/chat/…` and `/health`.").tag(
+        config=True
+    )
+    cors_origins = StringList(help="Origins whose pages may call the API: `https://example.org`, without a path.").tag(
+        config=True
+    )
+    rate_limit = Int(120, min=0, help="Turns and lists of models or sessions per minute; 0: no limit.").tag(config=True)
     concurrency = Int(64, min=0, help="Concurrent turns; 0: no limit.").tag(config=True)
-    request_log = Bool(False, help="Log a line for each request: method, route, status, seconds. Never texts.").tag(
-        config=True
-    )
+    request_log = Bool(False, help="Log a line for each request: method, route, status, seconds.").tag(config=True)
     pool_size = Int(1, min=1, help="Agent processes; each serves many conversations.").tag(config=True)
-    idle_seconds = Float(900, min=0, help="Conversations and agents that were idle for so long are closed.").tag(
-        config=True
-    )
-    kept_sessions = Int(
-        100, min=1, help="Conversations to keep, over HTTP and in the chat each; the longest idle one is closed first."
-    ).tag(config=True)
-    approval_seconds = Float(300, min=0, help="A question in the chat is rejected after so long.").tag(config=True)
+    idle_seconds = Float(900, min=0, help="Idle time after which conversations and agents are closed.").tag(config=True)
+    kept_sessions = Int(100, min=1, help="Open conversations, of HTTP and of the chat each.").tag(config=True)
+    approval_seconds = Float(300, min=0, help="Time after which a question in the chat is rejected.").tag(config=True)
     activity_timeout = Float(
         min=0,
-        help="Seconds that a turn or question keeps the server from being culled; default: the kernel's setting.",
+        help="Seconds for which a turn or question counts as activity; default: as in the kernel.",
     ).tag(config=True)
     permission_mode = Enum(
         PERMISSION_MODES,
         "default",
-        help=f"Mode of HTTP requests ({', '.join(PERMISSION_MODES)}); by default every question is rejected.",
+        help="Mode of HTTP requests. `default` rejects every question.",
     ).tag(config=True)
     allow = StringList(help="Rules for HTTP requests: `Read`, `Bash(git *)`, …").tag(config=True)
-    chat_key = Unicode(
-        help="Key of the chat in a server of its own, which needs one to serve it: open the page with `?token=KEY`."
-    ).tag(config=True)
+    chat_key = Unicode(help="Key of the chat of a standalone server, which has no chat without one.").tag(config=True)
     chat_permission_mode = Enum(
         PERMISSION_MODES,
         "default",
-        help="Mode of new chats, which can only be restricted further; by default every question is asked.",
+        help="Mode of new chats. A chat can only choose a stricter one.",
     ).tag(config=True)
     chat_allow = StringList(help="Rules for the chat: `Read`, `Bash(git *)`, …").tag(config=True)
     agent_mode = Unicode(
-        "plan", help="The agent's mode for HTTP requests, if it has one of that name; empty: its own."
+        "plan", help="The agent's mode for HTTP requests, if it has it; empty: the agent's default."
     ).tag(config=True)
-    body_limit = Int(10 * 1024 * 1024, min=1, help="Largest body of a request, in bytes.").tag(config=True)
+    body_limit = Int(10 * 1024 * 1024, min=1, help="Limit for the body of a request, in bytes.").tag(config=True)
     header_seconds = Float(
         60,
         min=0.1,
-        help="Time limit for the header of a request, and for the next one on a connection; server of its own only.",
+        help="Time limit for the header of a request and for the next request; standalone only.",
     ).tag(config=True)
     body_seconds = Float(60, min=0.1, help="Time limit for the body of a request.").tag(config=True)
 
