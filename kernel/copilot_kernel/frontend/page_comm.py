@@ -94,8 +94,10 @@ class Page:
         """Path of the notebook as the page calls it now."""
         self.has_widgets = True
         """Buttons in cells are shown."""
-        self._known, self._there = asyncio.Event(), asyncio.Event()
-        """It is known whether there is a page with the extension; there is one."""
+        self._known = asyncio.Event()
+        """Set once the page has answered, or has been taken for gone."""
+        self._there = asyncio.Event()
+        """Set while there is a page with the extension."""
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._batch: list[Message] = []
         self._events: dict[str, Message] = {}
@@ -149,7 +151,8 @@ class Page:
         """Be the page `other` from now on, for all who know this one; tell it how it is now."""
         self.close()
         self.session, self.path, self.has_widgets = other.session, other.path, other.has_widgets
-        self._comm, self._comm.receive = other._comm, self._receive
+        self._comm = other._comm
+        self._comm.receive = self._receive
         self._arrive()
 
     async def call(self, op: str, **args: Any) -> dict[str, Any]:
