@@ -25,7 +25,7 @@ EXTRAS = ("lab", "terminal")
 TOOLS = (
     *("hypothesis", "httpx", "jsonschema", "jupyter-console", "jupyter-kernel-test", "matplotlib", "nbval", "numpy"),
     *("openai", "pandas", "papermill", "pexpect", "psutil", "pytest", "pytest-timeout"),
-    *("pytest-xdist", "schemathesis", "websockets"),
+    *("pytest-xdist", "websockets"),
 )
 OF_OTHER_PROGRAMS = ("server/test_clients.py", "acp/test_peers.py", "chat/test_notebook_tools.py")
 """What they need is not in TOOLS."""

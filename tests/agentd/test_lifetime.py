@@ -1,7 +1,6 @@
 """How long a broker lives, and which notebooks may share an agent."""
 
 import json
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,62 +9,23 @@ from typing import Any
 import anyio
 import pytest
 from copilot_kernel.acp.locate import Launch
-from copilot_kernel.agentd import lifetime
+from copilot_kernel.agentd import hub
+from copilot_kernel.agentd.hub import Hub
 from copilot_kernel.agentd.key import AgentSpec, shared_environment
-from copilot_kernel.agentd.lifetime import Lifetime
 from copilot_kernel.agentd.start import Welcome, dump, load_welcome
 from copilot_kernel.config import Settings
 from copilot_kernel.mcp_config import McpServer
 from copilot_kernel.sandbox import Comparison, Sandbox
 
 from .brokers import LIMIT
-
-LONG = 1000.0
-
-
-@pytest.fixture(autouse=True)
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifetime, "LOOK_SECONDS", 0.01)
+from .wires import OneThreadAgent
 
 
-def living(idle: float) -> tuple[Lifetime, anyio.Event]:
-    ended = anyio.Event()
-    return Lifetime(idle, ended.set), ended
-
-
-async def end_of(ended: anyio.Event) -> None:
-    with anyio.fail_after(LIMIT):
-        await ended.wait()
-
-
-async def test_it_ends_when_nobody_comes() -> None:
-    await end_of(living(0.01)[1])
-
-
-async def test_it_ends_some_time_after_the_last_kernel() -> None:
-    life, ended = living(0.01)
-    life.set_kernels(1)
-    await end_of(living(0.05)[1])
-    assert not ended.is_set()
-    life.set_kernels(0)
-    await end_of(ended)
-
-
-async def test_it_ends_when_all_servers_have_ended_but_not_while_there_are_kernels() -> None:
-    with subprocess.Popen(["sleep", "1000"]) as server, subprocess.Popen(["true"]) as gone:
-        gone.wait()
-        (life, ended), (other, also_ended) = living(LONG), living(LONG)
-        for each in (life, other):
-            each.servers |= {server.pid, gone.pid}
-        life.set_kernels(1)
-        await end_of(living(0.05)[1])
-        assert not also_ended.is_set()
-        server.kill()
-        server.wait()
-        await end_of(also_ended)
-        assert not ended.is_set()
-        life.set_kernels(0)
-        await end_of(ended)
+async def test_it_ends_when_nobody_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub, "CONNECT_SECONDS", 0.01)
+    agent = OneThreadAgent()
+    with agent.pipe, anyio.fail_after(LIMIT):
+        await Hub(agent, Welcome(), idle=0.0).run()
 
 
 def test_the_sandbox_is_the_same_in_another_process(tmp_path: Path) -> None:

@@ -278,19 +278,6 @@ async def test_it_ends_some_time_after_its_last_notebook(
     assert list(runtime.rglob("*.sock")) == []
 
 
-async def test_it_ends_at_once_when_its_server_is_gone(
-    opened: Open, runtime: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with subprocess.Popen(["sleep", "1000"]) as server:
-        monkeypatch.setattr(client, "_server", lambda: server.pid)
-        async with opened() as chat:
-            await ask(chat, "demo: say hello")
-            server.kill()
-            server.wait()
-            assert (await ask(chat, "demo: say hello")).text == "hello"
-        await until(lambda: not brokers(runtime))
-
-
 async def test_a_sign_in_is_read_anew_for_the_next_prompt(
     opened: Open, runtime: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

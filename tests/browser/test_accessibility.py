@@ -17,7 +17,7 @@ from copilot_kernel.rendering.changes import changes_of
 from copilot_kernel.rendering.entry import render, render_text
 from copilot_kernel.rendering.failure import render_failure
 from copilot_kernel.rendering.footer import Footer, render_footer, render_stopped
-from copilot_kernel.rendering.question import render_question
+from copilot_kernel.rendering.question import QuestionView
 from copilot_kernel.rendering.report import Report, render_report
 from playwright.sync_api import Browser, BrowserContext, expect
 from pypdf import PdfReader
@@ -73,10 +73,10 @@ def every_output() -> list[dict[str, Any]]:
         *(render_text(speaker, ANSWER) for speaker in ("user", "agent", "thought")),
         *(render(tool_call(title=f"Edit {each}", kind="edit", status=each, content=(EDIT,))) for each in statuses),
         render(tool_call(title="Test", kind="execute", status="failed", raw_output={"output": COLOURS})),
-        render_question(Question(1, tool_call(title="Edit", kind="edit", content=(EDIT,)), OPTIONS), "/project"),
-        render_question(
+        QuestionView(Question(1, tool_call(title="Edit", kind="edit", content=(EDIT,)), OPTIONS), "/project").bundle,
+        QuestionView(
             Question(2, tool_call(title="Run", kind="execute", raw_input=command), OPTIONS, why="It may delete."), "/p"
-        ),
+        ).bundle,
         render_failure(AgentRefused("session/prompt", -32000, "No quota", {"left": 0})),
         render_report(Report("Settings", ("name", "value"), (("mode", "default"),), note="Restart it.", warns=True)),
         render_footer(footer),

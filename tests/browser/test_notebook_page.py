@@ -10,6 +10,7 @@ from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.answers import NO_REASON, answers_to
+from copilot_kernel.rendering.question import QuestionView
 from msgspec import to_builtins
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import BrowserContext, expect
@@ -27,7 +28,7 @@ OPTIONS = (
     PermissionOption("always", "Always allow", "allow_always"),
 )
 COMMAND = ToolCall(1, 1, "x", "it", kind="execute", raw_input={"command": "it"})
-ANSWERS = to_builtins(answers_to(Question(1, COMMAND, OPTIONS, suggestion="Bash(it)")))
+ANSWERS = to_builtins(answers_to(QuestionView(Question(1, COMMAND, OPTIONS, suggestion="Bash(it)"))))
 DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 

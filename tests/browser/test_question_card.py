@@ -11,7 +11,7 @@ from copilot_kernel.acp.messages import Diff, Location, PermissionOption
 from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.question import Question
-from copilot_kernel.rendering.question import NO_BUTTONS, OPEN, render_question
+from copilot_kernel.rendering.question import NO_BUTTONS, OPEN, QuestionView
 from msgspec.structs import replace
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
 
@@ -97,7 +97,7 @@ def test_so_it_is_in_a_saved_notebook_that_is_not_trusted(context: BrowserContex
     path = lab.write("card-saved.ipynb", "What was asked")
     saved = nbformat.read(path, 4)
     view = {"application/vnd.jupyter.widget-view+json": {"version_major": 2, "version_minor": 0, "model_id": "gone"}}
-    bundle = render_question(question(PLACED, why="No rule allows it."), "/project")
+    bundle = QuestionView(question(PLACED, why="No rule allows it."), "/project").bundle
     both = (bundle, {**view, "text/plain": NO_BUTTONS})
     saved.cells[0].outputs = [nbformat.v4.new_output("display_data", data=each) for each in both]
     nbformat.write(saved, path)

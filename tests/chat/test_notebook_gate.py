@@ -13,7 +13,7 @@ from copilot_kernel.notebook.calls import OVER
 from copilot_kernel.notebook.live import NotebookCell
 from copilot_kernel.permissions.grants import UNCOVERED_TOOL
 from copilot_kernel.permissions.policy import REMOTE
-from copilot_kernel.rendering.question import question_text
+from copilot_kernel.rendering.question import QuestionView
 
 from ..notebook_tools.fakes import FakeNotebook
 from .in_notebook import Agent, in_notebook
@@ -115,9 +115,9 @@ async def test_the_question_shows_what_is_done_and_the_call_how_it_ended(setting
     assert (edit.call.title, edit.call.content) == ("Edit cell 1", (Diff("a.ipynb#c1", "x = 1", "x = 2"),))
     assert (edit.suggestion, run.suggestion) == ("mcp__notebook__edit_cell", "")
     assert run.rules == ("mcp__notebook__run_python",)
-    assert question_text(edit, "").startswith("Edit cell 1?\n")
-    assert question_text(run, "").startswith("Run Python code?\n")
-    assert "\nCode:\n  df.describe()\n" in question_text(run, "")
+    assert QuestionView(edit, "").text.startswith("Edit cell 1?\n")
+    assert QuestionView(run, "").text.startswith("Run Python code?\n")
+    assert "\nCode:\n  df.describe()\n" in QuestionView(run, "").text
     assert run.why == UNCOVERED_TOOL.format("mcp__notebook__run_python")
     assert [option.name for option in run.options] == ["Allow once", "Deny"]
     assert (texts["edit_cell"], person.calls) == (

@@ -17,7 +17,7 @@ from copilot_kernel.chat.trust import REFUSE, SANDBOX, TRUST, USE, TrustGate, Tr
 from copilot_kernel.config import Settings, Widening
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
-from copilot_kernel.rendering.question import question_text
+from copilot_kernel.rendering.question import QuestionView
 
 from .conftest import Open
 from .people import Person, ask
@@ -90,7 +90,7 @@ async def test_what_would_run_is_shown_command_by_command(opened: Open, plant: C
     plant(".opencode/plugin/x.js", "export const x = () => steal()")
     person = Asked(REFUSE.name)
     assert not await started(opened, person)
-    text = question_text(person.trust[0])
+    text = QuestionView(person.trust[0]).text
     for line in ("# .github/hooks/x.json", "touch ran", "npx 'serve it'", "./beside", "export const x = () => steal()"):
         assert line in text
     assert [each.name for each in person.trust[0].options][:2] == [TRUST.name, REFUSE.name]
@@ -236,7 +236,7 @@ def test_an_answer_can_be_taken_back(copilot: Settings, plant: Callable[..., Pat
 
 async def test_what_the_environment_widens_is_asked_once_for_each_value(opened: Open) -> None:
     assert not await started(opened, person := Asked(REFUSE.name), widened=BYPASS)
-    assert "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions" in question_text(person.trust[0])
+    assert "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions" in QuestionView(person.trust[0]).text
     assert await started(opened, Asked(USE.name), widened=BYPASS)
     assert await started(opened, person := Asked(), widened=BYPASS)
     assert person.trust == []
@@ -252,7 +252,7 @@ async def test_files_and_settings_are_one_question(opened: Open, plant: Callable
     plant()
     person = Asked(TRUST.name)
     assert await started(opened, person, widened=BYPASS)
-    text = question_text(person.trust[0])
+    text = QuestionView(person.trust[0]).text
     assert "touch ran" in text
     assert "bypassPermissions" in text
 

@@ -11,9 +11,10 @@ import nbformat
 import pytest
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.cli.export import EMPTY, split
-from copilot_kernel.cli.sessions import AMBIGUOUS
+from copilot_kernel.cli.sessions import AMBIGUOUS, LISTED
 from copilot_kernel.conversation.model import Attachment, Entry, Message
 from copilot_kernel.conversation.text import GrowingText
+from copilot_kernel.store.turns import LINE_DAMAGED
 
 from ..store.test_turns import RECORDING
 from ..store.writing import answered, asked, write
@@ -80,14 +81,16 @@ def test_the_notebook_knows_its_kernel_and_its_session(program, store, tmp_path)
     assert len({cell.id for cell in notebook.cells}) == 11
 
 
-def test_damaged_lines_are_counted(program, store, tmp_path):
+def test_a_damaged_line_is_reported_in_its_cell(program, store, tmp_path):
     log = write(
-        tmp_path / "copilot" / "session-state" / "b.jsonl", [asked("hi\ud800"), b"damaged\n", answered("Yes."), b"{"]
+        tmp_path / "copilot" / "session-state" / "b" / "events.jsonl",
+        [asked("hi\ud800"), b"damaged\n", answered("Yes."), b"{"],
     )
     os.utime(log, (1, 1))
     done = program("export", "b", "--from-log", "-o", "b.ipynb", **store)
-    assert done.stdout == f"b.ipynb: 1 prompt, from {log}; 2 damaged lines were left out\n"
-    assert plain(read(tmp_path / "b.ipynb").cells[0]) == ["Yes.", "Copilot"]
+    assert done.stdout == f"b.ipynb: 1 prompt, from {log}\n"
+    missing = f"⚠ warning: {LINE_DAMAGED}"
+    assert plain(read(tmp_path / "b.ipynb").cells[0]) == [missing, "Yes.", missing, "Copilot"]
 
 
 # -- by the agent -------------------------------------------------------------------------------------------------
@@ -129,21 +132,16 @@ def test_without_a_log_the_agent_s_failure_is_the_error(program, converse, store
 # -- mistakes -----------------------------------------------------------------------------------------------------
 
 
-def test_an_unknown_session_names_the_most_recent_ones(program, store):
+def test_an_unknown_session_is_an_error_that_says_where_to_look(program, store):
     done = program("export", "zzz", "--from-log", "-o", "chat.ipynb", **store)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(
-        f"copilot-kernel: Unknown session zzz.\nMost recent sessions:\n  {SESSION}\nLooked in "
-    )
+    assert done.stderr.startswith(f"copilot-kernel: Unknown session zzz.\n{LISTED} Looked for ")
 
 
-def test_a_beginning_of_two_ids_names_both(program, store, tmp_path):
-    write(tmp_path / "copilot" / "session-state" / "0000.jsonl", [asked("hi")])
+def test_a_beginning_of_two_ids_is_not_enough(program, store, tmp_path):
+    write(tmp_path / "copilot" / "session-state" / "0000" / "events.jsonl", [asked("hi")])
     done = program("export", "000", "--from-log", "-o", "chat.ipynb", **store)
-    assert (done.returncode, sorted(done.stderr.splitlines())) == (
-        2,
-        ["  0000", f"  {SESSION}", f"copilot-kernel: {AMBIGUOUS.format(2, '000')}"],
-    )
+    assert (done.returncode, done.stderr) == (2, f"copilot-kernel: {AMBIGUOUS.format(2, '000')}\n{LISTED}\n")
     assert program("export", "0000", "--from-log", "-o", "chat.ipynb", **store).returncode == 0
 
 
@@ -152,7 +150,7 @@ def test_without_a_store_it_says_where_it_looked(program, tmp_path):
     done = program("export", "last", "--from-log", "-o", "chat.ipynb", COPILOT_HOME=none)
     assert (done.returncode, done.stderr) == (
         2,
-        f"copilot-kernel: No sessions found.\nLooked in {none}/session-state\n",
+        f"copilot-kernel: No sessions found.\nLooked for {none}/session-state/*/events.jsonl\n",
     )
 
 
@@ -172,7 +170,7 @@ def test_a_place_that_cannot_be_written_says_so(program, store, target):
 
 
 def test_a_session_without_prompts_leaves_no_file(program, store, tmp_path):
-    write(tmp_path / "copilot" / "session-state" / "empty.jsonl", [("session.start", {})])
+    write(tmp_path / "copilot" / "session-state" / "empty" / "events.jsonl", [("session.start", {})])
     before = {*tmp_path.iterdir()}
     done = program("export", "empty", "--from-log", "-o", "chat.ipynb", **store)
     assert (done.returncode, done.stderr) == (

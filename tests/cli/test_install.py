@@ -35,13 +35,7 @@ def test_the_kernelspec_names_this_very_interpreter_and_the_agent(tmp_path, caps
         },
     )
     assert {file.suffix for file in folder.iterdir()} == {".json", ".png", ".svg"}
-    assert capsys.readouterr() == (f"Installed 'guest' in {folder}\nTo uninstall: rm -r {folder}\n", "")
-
-
-def test_where_jupyter_finds_it_jupyter_takes_it_away(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "share" / "jupyter"))
-    assert main(["install", "--prefix", str(tmp_path), "--name", "guest"]) == 0
-    assert capsys.readouterr().out.endswith("\nTo uninstall: jupyter kernelspec remove guest\n")
+    assert capsys.readouterr() == (f"Installed 'guest' in {folder}\nTo uninstall, delete this folder.\n", "")
 
 
 def test_installing_twice_replaces_what_we_wrote(tmp_path):
@@ -130,9 +124,7 @@ def test_a_gateway_gets_a_kernelspec_for_kernels_beside_it_and_one_for_kernels_o
     assert Path(sys.executable).is_absolute()
     assert {file.suffix for file in (place / "guest_remote").iterdir()} == {".json", ".png", ".svg"}
     assert capsys.readouterr() == (
-        "".join(
-            f"Installed '{name}' in {place / name}\nTo uninstall: rm -r {place / name}\n" for name in sorted(found)
-        ),
+        "".join(f"Installed '{name}' in {place / name}\nTo uninstall, delete this folder.\n" for name in sorted(found)),
         "",
     )
 
@@ -153,11 +145,6 @@ def test_what_the_launcher_needs_and_is_not_here_is_noted(tmp_path, monkeypatch,
 def test_a_kernelspec_of_the_gateway_that_somebody_edited_is_kept_and_nothing_is_written(tmp_path, capsys, name):
     assert main(["install", "--gateway", str(tmp_path)]) == 0
     assert main(["install", "--gateway", str(tmp_path)]) == 0  # nothing differs
-    local = tmp_path / "copilot" / "kernel.json"
-    written = local.read_text("utf-8")
-    local.write_text(written.replace('"markdown"', '"copilot"'), "utf-8")
-    assert main(["install", "--gateway", str(tmp_path)]) == 0  # as an earlier version wrote it
-    assert local.read_text("utf-8") == written
     edited = tmp_path / name / "kernel.json"
     edited.write_text(edited.read_text("utf-8").replace('"Copilot', '"Our'), "utf-8")
     before = {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in tmp_path.rglob("*.json")}

@@ -18,13 +18,15 @@ HEAD = ["ID", "Last", "used", "Where", "Folder", "Title"]
 
 @pytest.fixture
 def store(tmp_path: Path) -> dict[str, str]:
-    """The environment of a store with a new session and one in the legacy layout, older by a day."""
+    """The environment of a store with a new session and one older by a day."""
     places = tmp_path / "copilot" / "session-state"
     start = {"context": {"cwd": str(tmp_path)}}
     new = write(
         places / "new-1" / "events.jsonl", [("session.start", start), asked("Fix\x1b]0;x\x07 \u202eit\nplease")]
     )
-    old = write(places / "old-2.jsonl", [("session.start", {"context": {"cwd": "/elsewhere"}}), asked("x" * 100)])
+    old = write(
+        places / "old-2" / "events.jsonl", [("session.start", {"context": {"cwd": "/elsewhere"}}), asked("x" * 100)]
+    )
     os.utime(new, (10 * DAY, 10 * DAY))
     os.utime(old, (9 * DAY, 9 * DAY))
     return {
@@ -97,7 +99,7 @@ def test_sessions_of_this_folder_are_kept_apart_from_others(program, converse, s
 
 
 def test_a_given_folder_is_the_only_one(program, store, tmp_path):
-    write(tmp_path / "given" / "session-state" / "g.jsonl", [asked("hi")])
+    write(tmp_path / "given" / "session-state" / "g" / "events.jsonl", [asked("hi")])
     found = listed(program("sessions", "--offline", "--json", "--config-dir", str(tmp_path / "given"), **store))
     assert ([each["id"] for each in found["sessions"]], found["looked_in"]) == (
         ["g"],
@@ -123,5 +125,5 @@ def test_without_a_store_it_says_where_it_looked(program, tmp_path):
     nowhere = {"COPILOT_HOME": str(tmp_path / "none")}
     offline = program("sessions", "--offline", **nowhere)
     assert (offline.returncode, offline.stdout) == (0, "")
-    assert offline.stderr == f"No sessions. Looked in {tmp_path / 'none' / 'session-state'}\n"
+    assert offline.stderr == f"No sessions. Looked for {tmp_path / 'none' / 'session-state' / '*' / 'events.jsonl'}\n"
     assert program("sessions", "--agent", "no-such-agent", **nowhere).returncode == 1

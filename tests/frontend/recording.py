@@ -7,13 +7,13 @@ import heapq
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.conversation.model import Message, Notice, ToolCall
 from copilot_kernel.conversation.text import GrowingText
-from copilot_kernel.frontend.cell import Clients
 from copilot_kernel.permissions.question import Question
 
 Bundle = dict[str, Any]
@@ -71,14 +71,14 @@ class RecordingCell:
 
     def __init__(self, live: bool = True, cell_id: str | None = "cell", seen: bool = True) -> None:
         self.live, self.cell_id = live, cell_id if live else None
-        self.session, self.clients, self.others_before = "the page that runs the cell", Clients(), 0
-        self.widgets, self.widgets_seen = live and cell_id is not None, seen
+        self.session, self.front_end = "the page that runs the cell", SimpleNamespace(widgets_seen=seen, undrawn=False)
+        self.widgets = live and cell_id is not None
         self.sent: list[tuple[str, Bundle]] = []
         self.metadata: list[Any] = []
         self.prompts: list[str] = []
         self.owned = self.busied = 0
         self.request, self.saved_id = None, self.cell_id or ""
-        self.request_id, self.source, self.status_id = uuid4().hex, "", ""
+        self.request_id, self.source = uuid4().hex, ""
         self.shown = dict[object, tuple[Bundle, Bundle]]()
         self.typed: asyncio.Queue[str | None] = asyncio.Queue()
         self._outputs: dict[Any, Bundle] = {}

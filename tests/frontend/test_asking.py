@@ -13,7 +13,7 @@ from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.frontend.open_question import NOBODY
 from copilot_kernel.frontend.permission_question import NO_RULE
 from copilot_kernel.permissions.question import PermissionAnswer, Question
-from copilot_kernel.rendering.question import NO_BUTTONS, question_html, question_text, render_question
+from copilot_kernel.rendering.question import NO_BUTTONS, QuestionView
 from copilot_kernel.rendering.typed_answer import MAX_ATTEMPTS
 from ipywidgets import Widget
 
@@ -40,7 +40,7 @@ async def test_the_question_in_words_and_html_is_one_display_and_its_buttons_are
     await ask(RecordingCell(), place)
     buttons = place.buttons[0] or {}
     view = buttons.pop("application/vnd.jupyter.widget-view+json")
-    assert (place.shown, buttons) == ([render_question(QUESTION, "/project")], {"text/plain": NO_BUTTONS})
+    assert (place.shown, buttons) == ([QuestionView(QUESTION, "/project").bundle], {"text/plain": NO_BUTTONS})
     assert view["model_id"] in models.models
     assert not any("notes.txt" in str(state | {"tooltip": ""}) for state in models.models.values())
 
@@ -93,7 +93,7 @@ async def test_without_ipywidgets_the_question_is_asked_in_words(
     cell.typed.put_nowait("1")
     asked = await ask(cell, place)
     assert await asked.wait() == PermissionAnswer(ALLOW, "you")
-    assert place.shown == [render_question(QUESTION, "/project")]
+    assert place.shown == [QuestionView(QUESTION, "/project").bundle]
     assert [record.getMessage() for record in caplog.records] == ["widgets failed; the question is asked as text"]
 
 
@@ -148,7 +148,10 @@ async def test_a_number_or_a_name_is_the_answer(line: str, option: PermissionOpt
 async def test_a_console_prints_the_question_alone() -> None:
     place = Place()
     asked = await ask(RecordingCell(cell_id=None), place)
-    wanted = {"text/plain": question_text(QUESTION, "/project"), "text/html": question_html(QUESTION, "/project")}
+    wanted = {
+        "text/plain": QuestionView(QUESTION, "/project").text,
+        "text/html": QuestionView(QUESTION, "/project").html,
+    }
     assert place.shown == [wanted]
     asked.task.cancel()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import zmq
-from copilot_kernel.frontend.cell import Cell, Clients, Request, clean
+from copilot_kernel.frontend.cell import Cell, Request, clean
 from copilot_kernel.jupyter.comms import KernelComm
 from jupyter_client.session import Session
 
@@ -37,7 +37,7 @@ class Wire:
             stdin_socket=self.ours,
             iopub_socket=None,
             widgets_work=True,
-            comm_manager=SimpleNamespace(widgets_seen=False, clients=Clients()),
+            comm_manager=SimpleNamespace(widgets_seen=False, undrawn=False),
             _topic=str.encode,
             get_parent=lambda channel: {"header": {"msg_id": "another"}},
         )

@@ -17,7 +17,7 @@ from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.slots import Slot
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering import highlight
-from copilot_kernel.rendering.question import languages_in
+from copilot_kernel.rendering.question import QuestionView
 from copilot_kernel.server.chat.broadcaster import Broadcaster
 from copilot_kernel.server.chat.html import EntryHtml, HtmlBatcher
 from msgspec.structs import replace
@@ -130,7 +130,7 @@ async def test_questions_that_come_together_stand_in_the_order_of_arrival(
 async def test_a_question_waits_for_what_it_is_drawn_with(
     asked: ToolCall, languages: set[str], threads: dict[str, Thread]
 ) -> None:
-    await lexers.load(languages_in(Question(1, asked, ())))
+    await lexers.load(QuestionView(Question(1, asked, ())).languages)
     assert {language: thread.is_alive() for language, thread in threads.items()} == dict.fromkeys(languages, False)
 
 

@@ -46,8 +46,8 @@ async def uris(text: str, settings: Settings = SILENT) -> list[str]:
     ("text", "found"),
     [
         ("Explain @error.", ["error"]),
-        ("(@above), then @cell:c3: @var:df!", ["cell/c1", "cell/c3", "variable/df"]),
-        ("@cell:c1 @above @cell:c1", ["cell/c1"]),
+        ("(@above), then @cell:c3: @var:df!", ["cell/c1?number=1", "cell/c3?number=3", "variable/df"]),
+        ("@cell:c1 @above @cell:c1", ["cell/c1?number=1"]),
         ("me@error.com @errors @error.txt @above/x @error-x @@error @cell: @var:", []),
         ("`@error` and\n```\n@above\n```", []),
         ("@var:größe", ["variable/gr%C3%B6%C3%9Fe"]),
@@ -61,7 +61,7 @@ async def test_a_cell_is_sent_with_its_outputs_and_a_variable_as_it_is_described
     cell, variable = await collect("@cell:c3 and @var:df", notebook(), SILENT)
     output = '<cell-output kind="stdout">\n1\n</cell-output>'
     source = "<cell-source>\nprint(1)\n</cell-source>"
-    assert cell.text == f'<notebook-cell id="c3" type="code">\n{source}\n{output}\n</notebook-cell>'
+    assert cell.text == f'<notebook-cell number="3" id="c3" type="code">\n{source}\n{output}\n</notebook-cell>'
     text = '<notebook-variable name="df">\ndf with 5 rows\n</notebook-variable>'
     assert variable == EmbeddedResource("notebook:variable/df", text, mime_type="text/plain")
 

@@ -70,13 +70,6 @@ def test_what_an_agent_does_not_list_is_sent_and_its_answer_decides(start: Start
     assert str(made.run("%model").error) == NO_CHOICE.format("model")
 
 
-def test_in_a_console_a_line_is_typed(demo: Session) -> None:
-    demo.run("%options effort medium")
-    demo.run("%mode agent")
-    assert demo.run("%mode", "plan").text.endswith("✓ Mode: Plan")
-    assert demo.run("%options", "effort", "low").text.endswith("✓ Effort: Low")
-
-
 def test_a_notebook_without_widgets_shows_the_choices_and_what_to_type(demo: Session) -> None:
     demo.run("%mode agent")
     lines = demo.run("%mode").text.splitlines()
@@ -185,9 +178,9 @@ def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(demo: Session) -> None
     assert "denied" in ran()
     allowed = demo.run("%permissions allow Bash(echo *)", answer="1").text
     assert allowed.endswith("✓ Allowed in this conversation: Bash(echo *)")
-    assert "allowed by rule `Bash(echo *)`" in ran()
+    assert "allowed by rule “Bash(echo *)”" in ran()
     demo.run("%permissions deny Bash(echo out)")
-    assert "denied by rule `Bash(echo out)`" in ran()
+    assert "denied by rule “Bash(echo out)”" in ran()
     shown = demo.run("%permissions").text
     assert ["allow", "Bash(echo", "*)", "this", "conversation"] in [line.split() for line in shown.splitlines()]
     decided = [line.split() for line in shown.splitlines() if "$ echo out" in line]
@@ -197,14 +190,14 @@ def test_a_rule_is_set_shown_obeyed_logged_and_taken_back(demo: Session) -> None
         ("denied", "rule"),
     ]
     assert "No longer in force" in demo.run("%permissions remove Bash(echo out)", answer="1").text
-    assert "allowed by rule `Bash(echo *)`" in ran()
+    assert "allowed by rule “Bash(echo *)”" in ran()
     demo.run("%new")
     assert "denied" in ran()
 
 
 def test_a_rule_that_means_everything_is_set_with_a_warning(demo: Session) -> None:
     text = demo.run("%permissions allow Bash(python *)", answer="1").text
-    assert "⚠ Bash(python *): `python` can run any program" in text
+    assert "⚠ Bash(python *): “python” can run any program" in text
     assert "Bash(python *)" in demo.run("%status").text
 
 
@@ -215,7 +208,7 @@ def test_a_rule_can_be_kept_in_the_config_file(start: Start, tmp_path: Path) -> 
     assert said.splitlines()[-1] == f"✓ Allowed from now on: Bash(echo out) (saved in {config})."
     assert json.loads(config.read_text()) == {"allow": ["Bash(echo out)"]}
     made.run("%new")
-    assert "allowed by rule `Bash(echo out)`" in made.run("demo: shell echo out", live=False).text
+    assert "allowed by rule “Bash(echo out)”" in made.run("demo: shell echo out", live=False).text
     assert f"It is still in: {config}" in made.run("%permissions remove Bash(echo out)").text
 
 
@@ -247,8 +240,7 @@ def test_sessions_are_listed_resumed_closed_and_deleted(start: Start) -> None:
 
     assert made.run("%resume last").error is None
     assert made.status("Session")[:8] == next(short for title, short in titles.items() if "Apples" not in title)
-    picked = made.run("%resume", apples).text
-    assert ("✓ Resumed: " in picked, "say Apples" in picked) == (True, True)
+    assert apples in made.run("%resume").text
     assert made.run("%close").error is None
     assert made.status("Session") == "none is open"
     assert made.run(f"%delete {apples}").text.startswith("✓ Deleted: ")
@@ -343,10 +335,10 @@ def test_the_next_kernel_of_a_notebook_goes_on_but_not_in_batch(tmp_path: Path) 
     assert ("Resumed the conversation" in watched, "say one" in watched) == (True, True)
 
 
-def test_behind_a_gateway_an_agent_that_is_missing_is_explained(tmp_path: Path) -> None:
+def test_behind_a_gateway_the_first_cell_says_where_the_agent_works(tmp_path: Path) -> None:
     (outcome,) = lives(tmp_path, "hello", KERNEL_GATEWAY="1", COPILOT_KERNEL_CWD="", COPILOT_KERNEL_AGENT="no-such")
     assert isinstance(outcome.error, AgentNotFound)
-    assert ("The agent works in" in outcome.text, "behind a gateway" in outcome.error.hint) == (True, True)
+    assert "The agent works in" in outcome.text
 
 
 def test_behind_a_gateway_the_agent_works_in_the_notebooks_folder_and_remembers_for_its_user(tmp_path: Path) -> None:

@@ -10,14 +10,7 @@ from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import open_chat
 from copilot_kernel.config import Settings, state_folder
 from copilot_kernel.errors import (
-    AgentExited,
-    AgentNotFound,
-    AgentStartFailed,
-    AuthRequired,
-    CopilotError,
-    ModelFailed,
     SessionInUse,
-    UsageError,
 )
 from copilot_kernel.frontend import gateway
 from copilot_kernel.frontend.kernel_session import KernelSession
@@ -113,31 +106,3 @@ async def test_others_are_told_the_path_of_a_notebook_that_has_a_session_open(
                 await other.resume(turn.session_id, Person())
     finally:
         await kernel_session.close(5)
-
-
-# -- errors -----------------------------------------------------------------------------------------------------------
-
-
-ABOUT_THE_AGENT = [
-    AgentNotFound("None", "Install it."),
-    AgentStartFailed("No"),
-    AuthRequired("session/new", "Who?"),
-    ModelFailed("The model could not answer", "Run `copilot login`.", "sign-in"),
-]
-
-
-@pytest.mark.parametrize("error", ABOUT_THE_AGENT)
-def test_an_error_says_what_the_gateway_did_not_hand_over(error: CopilotError) -> None:
-    before = error.hint
-    gateway.explain(error, GATEWAY)
-    assert error.hint.startswith(before)
-    assert "behind a gateway" in error.hint
-    assert "HOME and COPILOT_KERNEL_AGENT are not set" in error.hint
-
-
-def test_other_errors_and_other_kernels_are_not_touched() -> None:
-    no_quota = ModelFailed("The model could not answer", "", "quota")
-    others = ((error, GATEWAY) for error in (AgentExited("Gone"), UsageError("What?"), no_quota))
-    for error, environ in (*others, (AgentNotFound("None"), {})):
-        gateway.explain(error, environ)
-        assert error.hint == ""

@@ -26,7 +26,7 @@ def told(kernel_session: KernelSession, live: bool) -> str:
         ("ALLOW", '["Shell(git *)"]', "Setting ignored: allow: 'Shell(git *)' is not a rule"),
         ("DENY", '[""]', "Setting ignored: deny: A rule is empty and matches nothing"),
         ("PERMISSION_MODE", "yolo", "Setting ignored: environment: permission_mode: 'yolo' is not one of"),
-        ("ALLOW", '["Bash(npx *)"]', "Careful: allow: Bash(npx *): `npx` can run any program"),
+        ("ALLOW", '["Bash(npx *)"]', "Careful: allow: Bash(npx *): “npx” can run any program"),
     ],
 )
 def test_a_problem_is_reported_once_in_the_first_cell_and_a_warning_where_somebody_watches(

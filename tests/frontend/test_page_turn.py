@@ -12,7 +12,7 @@ from copilot_kernel.frontend.page_turn import PageTurn
 from copilot_kernel.frontend.permission_question import PermissionQuestion
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.answers import answers_to
-from copilot_kernel.rendering.question import question_html
+from copilot_kernel.rendering.question import QuestionView
 from copilot_widgets.answers import Reply
 from msgspec import to_builtins
 
@@ -132,8 +132,8 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
     assert scene.page.question is not None
     assert (scene.page.question.key, scene.page.question.for_page) == ("7", {
         "title": "Use this tool? Run⟨U+202E⟩ it",
-        "html": question_html(QUESTION, "/project"),
-        "answers": to_builtins(answers_to(QUESTION, "/project")),
+        "html": QuestionView(QUESTION, "/project").html,
+        "answers": to_builtins(answers_to(QuestionView(QUESTION, "/project"))),
     })  # fmt: skip
     assert scene.lists() == [["7"], []]
     scene.page.reply(2, "Not so.", "Edit")

@@ -10,7 +10,7 @@ from typing import Any
 
 import comm
 import pytest
-from copilot_kernel.frontend.cell import Cell, Clients, Request
+from copilot_kernel.frontend.cell import Cell, Request
 from copilot_kernel.frontend.page_turn import PageTurn
 from copilot_kernel.frontend.pages import MAX_ENDED, Pages
 
@@ -28,7 +28,7 @@ class Kernel:
 
     def __init__(self) -> None:
         self.session, self._parent_ident = self, {"shell": b""}
-        self.comm_manager = SimpleNamespace(clients=Clients(), widgets_seen=True)
+        self.comm_manager = SimpleNamespace(widgets_seen=True, undrawn=False)
         self.comms: dict[str, str] = {}
         """The session of each comm's page."""
         self.answering: set[str] = set()

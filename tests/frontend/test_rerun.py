@@ -226,33 +226,10 @@ async def test_prompts_of_one_execution_are_compared_in_their_order(kernel: Kern
     assert [outputs(cell) for cell in second[::2]] == [outputs(cell) for cell in first[::2]]
 
 
-@pytest.mark.parametrize(("bound", "value"), [("MAX_CHARACTERS", 5000), ("MAX_ANSWERS", 2)])
-async def test_only_so_many_answers_are_kept_in_memory(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, bound: str, value: int
-) -> None:
-    monkeypatch.setattr(rerun, bound, value)
-    kernel.set("keep")
-    for number in range(6):
-        await kernel.run("change", again(cell_id=str(number)))
-    kept = [await kernel.run("change", again(cell_id=str(number))) for number in range(6)]
-    assert (kept[0].plain, kept[-1].plain[0], len(kernel.prompts)) == ([LOST], KEPT, 6)
-
-
 async def test_an_answer_that_no_setting_shows_again_is_not_kept(kernel: Kernel) -> None:
     await kernel.run("change")
     kernel.set("keep")
     assert (await kernel.run("change")).plain == [LOST]
-
-
-async def test_of_many_cells_those_that_changed_files_are_remembered(
-    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rerun, "MAX_UNCHANGED", 2)
-    await kernel.run("change", again(cell_id="changed"))
-    for number in range(10):
-        await kernel.run("nothing", again(cell_id=str(number)))
-    assert len(kernel.session._reruns._runs or {}) <= 5
-    assert (await kernel.run("change", again(cell_id="changed"))).plain[0] == SENT
 
 
 # -- ask ------------------------------------------------------------------------------------------------------------

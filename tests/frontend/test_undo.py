@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.chat.undo import UNDO_OFF
-from copilot_kernel.frontend.undo_commands import NOTHING_LEFT, PUT_BACK_WHICH
+from copilot_kernel.frontend.undo_commands import BY_BUTTON, HOW_TO_RESTORE, NOTHING_LEFT, PUT_BACK_WHICH
 from copilot_kernel.rendering.footer import UNDONE
 
 from .session import Session, session
@@ -62,13 +62,13 @@ def test_changes_lists_files_and_commands_turn_by_turn(changed: Session):
     assert changed.run("%changes").text == LISTED
 
 
-def test_undo_asks_and_restores_what_the_edits_changed(changed: Session, project: Path):
-    shown = changed.run("%undo", "1").text
-    assert shown == f"{OFFERED}\n{PUT_BACK_WHICH}\n✓ Restored: two.txt, one.txt."
+def test_undo_shows_and_restores_what_the_edits_changed(changed: Session, project: Path):
+    assert changed.run("%undo").text == f"{OFFERED}\n{PUT_BACK_WHICH} {HOW_TO_RESTORE.format(1)}"
+    assert texts(project) == CHANGED
+    assert changed.run("%undo restore").text == "✓ Restored: two.txt, one.txt."
     assert texts(project) == {"one.txt": "first\n", "three.txt": "3\nmore\n"}
-    assert changed.run("%undo 1", "1").text.endswith("✓ Restored: three.txt.")
-    assert texts(project) == FILES
-    assert changed.run("%undo").text.endswith(NOTHING_LEFT)
+    assert changed.run("%undo").text.endswith(BY_BUTTON)
+    assert changed.run("%undo restore").text.endswith(NOTHING_LEFT)
 
 
 def test_the_answer_says_what_was_undone_and_it_is_not_announced_when_the_prompt_runs_again(changed: Session):
@@ -86,16 +86,8 @@ def test_the_answer_says_what_was_undone_and_it_is_not_announced_when_the_prompt
         True,
         (["one.txt", "two.txt"], [], 1),
     )
-    changed.run("%undo 1", "1")
-    names = ["one.txt", "two.txt", "three.txt"]
-    assert ending() == (f"{UNDONE} · one.txt, two.txt and three.txt are as they were\n", False, (names, [], 0))
     texts = [changed.run(PROMPT).text for _ in range(2)]
     assert ["This prompt changed" in text for text in texts] == [False, True]
-
-
-def test_an_empty_line_restores_nothing(changed: Session, project: Path):
-    assert "Nothing changed." in changed.run("%undo", "").text
-    assert texts(project) == CHANGED
 
 
 def test_the_agent_learns_of_it_with_the_next_prompt_once(changed: Session):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.frontend.questions import NOT_SHOWN
 
 from ..jupyter.asked import WIDGET_VIEW, Asked, closed, opened
 from ..jupyter.commanding import Picked
@@ -205,17 +204,6 @@ def test_where_nobody_answers_no_widget_is_made(start_kernel: StartKernel) -> No
     assert not [m for m in front_end.published if m["msg_type"] == "comm_open"]
     loaded: Any = front_end.run("import sys; 'ipywidgets' in sys.modules").outputs[0]["content"]["data"]["text/plain"]
     assert loaded == "False"
-
-
-def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(start_kernel: StartKernel) -> None:
-    front_end = start_kernel()
-    front_end.run("import copilot_kernel.frontend.questions as questions; questions.GRACE_SECONDS = 0.1")
-    with connected(front_end.manager, front_end.log) as page:
-        asked = Asked(front_end, "%copilot demo: ask Something")
-        page.open_control()
-        assert f"not run ({NOT_SHOWN})" in front_end.finish(asked.cell).text
-        assert "A question was cancelled" in page.run("%copilot demo: say Next.").text
-    assert front_end.complaints() == []
 
 
 def test_a_picker_applies_what_is_chosen_when_its_cell_has_ended(notebook: FrontEnd) -> None:

@@ -81,26 +81,6 @@ def test_the_cells_are_read_from_the_page(page: FakePage) -> None:
     assert [call["args"]["limit"] for call in page.calls] == [4000, 1_000_000]
 
 
-BAR = """
-from ipywidgets import HTML, FloatProgress, HBox, Password, VBox
-bar = HBox([HTML("0%"), FloatProgress(), HTML("")])
-box = VBox([Password("secret")])
-display(bar, box)
-bar.children[0].value, bar.children[2].value = "100%", " 20/20"
-"""
-
-
-def test_a_progress_bar_of_widgets_is_read_as_it_is_now(page: FakePage) -> None:
-    played(page, f"return (await notebook.run_python({BAR!r})).outputs")
-    run = value(page.front_end, "played")
-    views = value(page.front_end, "[each.get_view_spec() for each in (bar, box)]")
-    view = "application/vnd.jupyter.widget-view+json"
-    page.outputs["a"] = [{"output_type": "display_data", "data": {view: spec, "text/plain": "0%"}} for spec in views]
-    played(page, "return (await notebook.read(['a'], outputs=True)).cells[0].outputs")
-    for bar, box in (run, value(page.front_end, "played")):
-        assert (bar["data"], view in box["data"], "secret" in str(box)) == ({"text/html": "100% 20/20"}, True, False)
-
-
 def test_cells_are_inserted_below_the_last_one_and_edited_and_deleted(page: FakePage) -> None:
     body = (
         "one = await notebook.insert('# One', 'markdown', None)\ntwo = await notebook.insert('2', 'code', None)\n"

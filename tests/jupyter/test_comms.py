@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-from copilot_kernel.frontend.questions import NOT_SHOWN
-
 from .asked import Asked
-from .front_end import FrontEnd, connected, kernel_process, parent
-
-HASTY = (
-    "import copilot_kernel.frontend.questions as questions; questions.GRACE_SECONDS = 0.1; "
-    "from runpy import run_module; run_module('copilot_kernel', run_name='__main__', alter_sys=True)"
-)
+from .front_end import FrontEnd, connected, parent
 
 
 def test_a_page_without_widgets_closes_them_for_nobody(front_end: FrontEnd) -> None:
@@ -47,15 +37,3 @@ def test_a_page_that_has_refused_the_comm_is_asked_again_by_the_next_cell(front_
             cell = page.execute("demo: say Hello.")
             page.idle(page.send("comm_close", {"comm_id": opened_comm(page, cell), "data": {}}))
             assert page.finish(cell).text.strip().startswith("Hello.")
-
-
-def test_a_question_that_no_page_draws_after_another_was_loaded_is_cancelled(tmp_path: Path) -> None:
-    argv = (sys.executable, "-P", "-c", HASTY, "-f", "{connection_file}")
-    with kernel_process(tmp_path, {}, argv) as front_end:
-        front_end.open_control()
-        asked = Asked(front_end, "demo: ask Something")
-        with connected(front_end.manager, front_end.log) as page:
-            page.open_control()
-            assert f"not run ({NOT_SHOWN})" in asked.finish().text
-            assert "A question was cancelled" in page.run("demo: say Next.").text
-        assert front_end.complaints() == []

@@ -24,8 +24,6 @@ class TestConformance(jupyter_kernel_test.KernelTests):
     code_display_data = [{"code": "demo: plan One;Two", "mime": "text/html"}]  # noqa: RUF012
     code_inspect_sample = "%help"
     code_execute_result = [{"code": "%help"}]  # noqa: RUF012
-    code_history_pattern = "*%help*"
-    supported_history_operations = ("tail", "range", "search")
 
     # A cell here has no result, no stderr, no pager, and never clears its output.
     test_execute_result = test_execute_stderr = test_pager = test_clear_output = None

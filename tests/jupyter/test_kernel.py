@@ -62,13 +62,6 @@ def test_a_silent_request_is_not_sent_to_the_agent(front_end: FrontEnd) -> None:
     assert front_end.run("", silent=True).status == "ok"
 
 
-def test_history_holds_what_was_to_be_stored(front_end: FrontEnd) -> None:
-    front_end.run("demo: say stored")
-    front_end.run("demo: say unstored", store_history=False)
-    wanted = {"hist_access_type": "search", "output": False, "raw": True, "pattern": "demo: say *stored", "n": 5}
-    assert [line[2] for line in front_end.ask("history_request", wanted)["history"]] == ["demo: say stored"]
-
-
 def test_the_agents_commands_can_be_completed_and_inspected(front_end: FrontEnd) -> None:
     front_end.run("demo: commands review reset plan")
     completed = front_end.ask("complete_request", {"code": "/re", "cursor_pos": 3})

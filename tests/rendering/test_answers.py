@@ -8,7 +8,7 @@ import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.answers import answers_to
-from copilot_kernel.rendering.question import AGENTS_WORDS, question_text
+from copilot_kernel.rendering.question import AGENTS_WORDS, QuestionView
 
 from .samples import call
 
@@ -26,7 +26,7 @@ def asked(*options: PermissionOption, suggestion: str = "Bash(ls)", **fields: ob
 
 def row(question: Question) -> list[str]:
     """All of it, from left to right."""
-    found = answers_to(question, "/project")
+    found = answers_to(QuestionView(question, "/project"))
     openers = [each.label for each in (found.reason, found.rule) if each]
     return [*(each.label for each in found.choices), *openers, *(each.label for each in found.last)]
 
@@ -48,9 +48,9 @@ def row(question: Question) -> list[str]:
 ])  # fmt: skip
 def test_the_row_has_one_order_whatever_that_of_the_agent_is(options, labels, under_rule):
     question = asked(*options)
-    rule = answers_to(question, "/project").rule
+    rule = answers_to(QuestionView(question, "/project")).rule
     assert (row(question), rule and [each.label for each in rule.choices]) == (labels, under_rule)
-    suggested = [each.label for each in answers_to(question).choices if each.is_suggested]
+    suggested = [each.label for each in answers_to(QuestionView(question)).choices if each.is_suggested]
     assert suggested == [label for label in labels if label == "Allow once"]
 
 
@@ -58,23 +58,25 @@ def test_questions_of_our_own_keep_their_words():
     send, keep = PermissionOption("s", "Send it", "allow_once"), PermissionOption("k", "Don't send", "reject_once")
     question = replace(asked(send, keep), head="Send /allow-all?")
     assert row(question)[:2] == ["Send it", "Don't send"]
-    assert AGENTS_WORDS not in question_text(question)
+    assert AGENTS_WORDS not in QuestionView(question).text
 
 
 def test_a_reason_goes_with_the_rejection_that_promises_it_which_details_name():
     question = asked(ONCE, NO, TOLD)
-    found = answers_to(question)
+    found = answers_to(QuestionView(question))
     assert found.reason is not None
     assert question.options[found.reason.option] == TOLD
     assert [question.options[each.option] for each in found.choices] == [ONCE, NO]
-    assert f"{AGENTS_WORDS}:\n  Deny and say why…: “{TOLD.name}”" in question_text(question)
+    assert f"{AGENTS_WORDS}:\n  Deny and say why…: “{TOLD.name}”" in QuestionView(question).text
 
 
 def test_what_the_agent_calls_an_answer_is_in_its_tooltip_and_in_the_details():
     question = asked(PermissionOption("o", "Yes, proceed", "allow_once"), ALWAYS, TOLD)
     words = ["“Yes, proceed”", f"“{TOLD.name}”"]
-    assert [each.hint for each in answers_to(question).choices] == [f"ls · the agent calls it {each}" for each in words]
-    assert f"{AGENTS_WORDS}:\n  Allow once: {words[0]}\n  Deny: {words[1]}" in question_text(question)
+    assert [each.hint for each in answers_to(QuestionView(question)).choices] == [
+        f"ls · the agent calls it {each}" for each in words
+    ]
+    assert f"{AGENTS_WORDS}:\n  Allow once: {words[0]}\n  Deny: {words[1]}" in QuestionView(question).text
 
 
 def test_an_approval_says_how_much_it_is_about():
@@ -92,7 +94,7 @@ def test_an_approval_says_how_much_it_is_about():
 ])  # fmt: skip
 def test_what_is_alarming_is_neither_highlighted_nor_allowed_by_a_rule_of_ours(command, more, is_calm):
     question = asked(ONCE, NO, ALWAYS, NEVER, kind="execute", raw_input={"command": command})
-    found = answers_to(replace(question, **more), "/project")
+    found = answers_to(QuestionView(replace(question, **more), "/project"))
     assert [each.is_suggested for each in found.choices] == [is_calm, False]
     assert bool(found.rule) == is_calm
     every = (*found.choices, *(found.rule.choices if found.rule else ()), *found.last)

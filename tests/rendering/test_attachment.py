@@ -63,6 +63,8 @@ def test_an_image_that_is_elsewhere_is_a_link():
     (AudioBlock(PIXEL, "audio/wav"), "[audio/wav, 70 bytes]"),
     (ResourceLink("https://x.example/a", "a", "A", "it", "text/html", 1234),
      "[A] https://x.example/a it · text/html · 1,234 bytes"),
+    (EmbeddedResource("notebook:cell/551ba0b7?number=3", "one"), "Sent along: cell 3 (3 characters)"),
+    (EmbeddedResource("notebook:cell/551ba0b7", "one"), "Sent along: a cell (3 characters)"),
     (EmbeddedResource("file:///a", "one\ntwo"), "[file:///a]\none\ntwo"),
     (EmbeddedResource("file:///a", None, PIXEL, "image/png"), "[file:///a, image/png, 70 bytes]"),
     (UnknownBlock({"type": "x"}), '[unsupported content]\n{\n  "type": "x"\n}'),

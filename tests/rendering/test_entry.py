@@ -13,7 +13,7 @@ from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.markup import AMBER
 from copilot_kernel.rendering.own_tools import NOTICE_OF_READS
 from copilot_kernel.rendering.plain import visible_line
-from copilot_kernel.rendering.question import headline, question_text, render_question
+from copilot_kernel.rendering.question import QuestionView
 from copilot_kernel.rendering.raw import NOT_JSON
 from copilot_kernel.rendering.status import render_status
 from copilot_kernel.rendering.typed_answer import line_prompt
@@ -46,7 +46,7 @@ def test_nothing_from_an_agent_is_more_than_text(text):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_in_a_question_is_more_than_text(text):
     calls = [entry for name, entry in entries(text).items() if "call" in name]
-    wrong = [found for entry in calls if (found := is_fit(render_question(Question(1, entry, ()))))]
+    wrong = [found for entry in calls if (found := is_fit(QuestionView(Question(1, entry, ())).bundle))]
     assert wrong == []
 
 
@@ -69,7 +69,7 @@ def test_a_question_in_a_terminal_has_no_control_characters(text):
     for name, entry in entries(text).items():
         if "call" in name:
             question = Question(1, entry, tuple(options), why=text, rules=(text,), suggestion=text, folder=text)
-            asked = (question_text(question), line_prompt(question), headline(question))
+            asked = (QuestionView(question).text, line_prompt(question), QuestionView(question).headline)
             assert (CONTROLS | {"\u202e", "\u200b"}) & set("\n".join(asked)) == set(), name
 
 
@@ -112,7 +112,7 @@ JSON = st.recursive(
 def test_any_json_in_the_raw_members_can_be_shown(raw_input, raw_output, meta):
     shown = call(raw_input=raw_input, raw_output=raw_output, meta={"terminal_output": meta, "terminal_exit": meta})
     assert is_fit(render(shown)) == []
-    assert is_fit(render_question(Question(1, shown, ()))) == []
+    assert is_fit(QuestionView(Question(1, shown, ())).bundle) == []
 
 
 def test_json_that_is_nested_too_deeply_is_named():

@@ -11,16 +11,7 @@ from copilot_kernel.conversation.form import InputError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import GREEN
-from copilot_kernel.rendering.question import (
-    OPEN,
-    allowed_by,
-    folded_amount,
-    headline,
-    is_alarming,
-    question_html,
-    question_text,
-    render_question,
-)
+from copilot_kernel.rendering.question import OPEN, QuestionView
 from copilot_kernel.rendering.typed_answer import line_prompt, typed_answer
 from msgspec.structs import replace
 
@@ -43,13 +34,13 @@ def asked(**fields):
 
 def both(question, root=""):
     """The question as text and as the text of its HTML."""
-    return question_text(question, root), text_of(question_html(question, root))
+    return QuestionView(question, root).text, text_of(QuestionView(question, root).html)
 
 
 def facts(root=ROOT, folder="", **fields):
     """What stands under the first line, as text."""
     question = Question(1, call(status="waiting", title="t", **fields), (), folder=folder)
-    return question_text(question, root).split("\n")[1:]
+    return QuestionView(question, root).text.split("\n")[1:]
 
 
 @pytest.mark.parametrize(("fields", "words"), [
@@ -67,7 +58,7 @@ def facts(root=ROOT, folder="", **fields):
     ({"kind": "dance"}, "Allow this (dance)? no title"),
 ])  # fmt: skip
 def test_a_question_in_words(fields, words):
-    assert question_text(asked(**fields)) == words
+    assert QuestionView(asked(**fields)).text == words
 
 
 @pytest.mark.parametrize(("fields", "shown"), [
@@ -103,15 +94,15 @@ def test_nothing_of_the_call_is_left_out(fields, shown):
 ])  # fmt: skip
 def test_nothing_is_hidden(fields, value):
     question = asked(**fields(f"ls {value}x"))
-    for shown in (question_text(question), question_html(question)):
+    for shown in (QuestionView(question).text, QuestionView(question).html):
         assert value not in shown
         assert f"⟨U+{ord(value):04X}⟩" in shown or f"\\u{ord(value):04x}" in shown
 
 
 def test_a_command_cannot_be_pushed_out_of_sight_by_empty_lines():
     question = asked(raw_input={"command": "ls" + "\n" * 500 + "rm x"})
-    assert "ls\n⟨499 empty lines⟩\nrm x" in text_of(question_html(question))
-    assert "Command, 501 lines:\n  ls\n  ⟨499 empty lines⟩\n  rm x" in question_text(question)
+    assert "ls\n⟨499 empty lines⟩\nrm x" in text_of(QuestionView(question).html)
+    assert "Command, 501 lines:\n  ls\n  ⟨499 empty lines⟩\n  rm x" in QuestionView(question).text
 
 
 def test_nothing_is_cut():
@@ -132,21 +123,21 @@ def test_nothing_is_cut():
 ])  # fmt: skip
 def test_what_is_long_is_folded_and_both_the_fold_and_the_answer_say_how_much_it_is(fields, more, amount):
     question = asked(**fields)
-    html = question_html(question)
+    html = QuestionView(question).html
     assert [text_of(each) for each in re.findall("<summary.*?</summary>", html) if "more" in each] == more
-    assert folded_amount(question) == amount
+    assert QuestionView(question).folded_amount == amount
     assert "max-height" not in html
 
 
 def test_the_finished_call_shows_what_the_question_showed_and_both_link_to_the_file():
     diff = Diff("/project/src/a b.py", "two\n", "TWO\n")
     edit = call(status="waiting", kind="edit", content=(diff,), excerpts={diff: Excerpt(8, "one\n", "three\n")})
-    question, done = question_html(Question(1, edit, ()), ROOT), render(replace(edit, status="failed"), ROOT)
+    question, done = QuestionView(Question(1, edit, ()), ROOT).html, render(replace(edit, status="failed"), ROOT)
     for html in (question, done["text/html"]):
         assert re.search("<pre.*?</pre>", question, re.DOTALL)[0] in html
         assert text_of(html).count(" 8   one\n 9 - two\n 9 + TWO\n10   three\n") == 1
         assert html.count('<a href="src/a%20b.py" style="text-decoration:underline">src/a b.py</a>') == 1
-    for text in (question_text(Question(1, edit, ())), done["text/plain"]):
+    for text in (QuestionView(Question(1, edit, ())).text, done["text/plain"]):
         assert "@@ -8,3 +8,3 @@\n   one\n  -two\n  +TWO\n   three" in text
 
 
@@ -158,7 +149,7 @@ def test_the_finished_call_shows_what_the_question_showed_and_both_link_to_the_f
 ])  # fmt: skip
 def test_a_command_and_an_edit_are_asked_about_in_few_words(fields, lines):
     question = Question(1, call(status="waiting", **fields), OPTIONS, "No rule covers it.", True, ("Bash",))
-    in_view, _, details = question_html(question, ROOT).partition("<details>")
+    in_view, _, details = QuestionView(question, ROOT).html.partition("<details>")
     assert [line for line in lines if line not in text_of(in_view)] == []
     assert len(text_of(in_view).split()) <= 20
     assert "No rule covers it." in details
@@ -173,7 +164,7 @@ def test_a_command_and_an_edit_are_asked_about_in_few_words(fields, lines):
      f"{'x' * 95} … {'x' * 95}"),
 ])  # fmt: skip
 def test_a_line_says_what_is_asked_and_what_an_answer_allows(fields, line, about):
-    assert (headline(asked(**fields), ROOT), allowed_by(asked(**fields), ROOT)) == (line, about)
+    assert (QuestionView(asked(**fields), ROOT).headline, QuestionView(asked(**fields), ROOT).about) == (line, about)
 
 
 def test_what_is_out_of_the_ordinary_is_in_view():
@@ -185,7 +176,7 @@ def test_what_is_out_of_the_ordinary_is_in_view():
         (outside, "⚠ Outside the project: /etc/hosts"),
         (beside, "⚠ Outside the project: /etc"),
     ):
-        assert words in text_of(question_html(question, ROOT).partition("<details>")[0])
+        assert words in text_of(QuestionView(question, ROOT).html.partition("<details>")[0])
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -196,8 +187,8 @@ def test_hostile_text_in_every_field_of_a_question_is_only_text(text):
     about = call(title="t", raw_input={"command": text, "cwd": text}, locations=(Location(text),))
     question = Question(1, about, options, why=text, rules=(text, text), suggestion=text, folder=text)
     for root in ("", ROOT, text):
-        assert problems(question_html(question, root)) == []
-        assert "\u202e" not in question_text(question, root) + question_html(question, root)
+        assert problems(QuestionView(question, root).html) == []
+        assert "\u202e" not in QuestionView(question, root).text + QuestionView(question, root).html
 
 
 # -- questions inside a permission request ---------------------------------------------------------------------------
@@ -207,7 +198,7 @@ def test_questions_inside_a_permission_request_are_readable_and_the_rest_is_show
     options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": ""}]
     colour = {"question": "Which colour?", "header": "Colour", "multiSelect": True, "options": options}
     raw_input = {"questions": [colour, {"question": "Why?"}], "secret": 1}
-    assert question_text(asked(title="Please answer", kind="think", raw_input=raw_input)) == (
+    assert QuestionView(asked(title="Please answer", kind="think", raw_input=raw_input)).text == (
         "The agent has questions: Please answer\nQuestions:\n"
         "  Colour: Which colour? (choose any number)\n    - Red: warm\n    - Blue\n  Why?\nInput:\n  secret: 1"
     )
@@ -222,7 +213,7 @@ def test_questions_inside_a_permission_request_are_readable_and_the_rest_is_show
     [{"question": "Why?", "options": [{"label": "a", "run": "hidden"}]}],
 ])  # fmt: skip
 def test_questions_that_hold_anything_unknown_are_shown_as_they_came(questions):
-    shown = question_text(asked(kind="think", raw_input={"questions": questions, "x": 1}))
+    shown = QuestionView(asked(kind="think", raw_input={"questions": questions, "x": 1})).text
     assert shown.startswith("Let the agent think about this?")
     assert ("hidden" in shown) == ("hidden" in str(questions))
 
@@ -254,7 +245,7 @@ def test_the_folder_of_a_command_is_marked_unless_it_is_the_projects(folder, sho
 def test_every_path_is_whole_and_marked_if_it_lies_outside(path, shown):
     assert facts(locations=(Location(path),)) == ["Path:", f"  {shown}"]
     assert facts(content=(Diff(path, "", ""),))[0] == f"Change to {shown}:"
-    assert ("⚠" in question_html(asked(locations=(Location(path),)), ROOT)) == ("(" in shown)
+    assert ("⚠" in QuestionView(asked(locations=(Location(path),)), ROOT).html) == ("(" in shown)
 
 
 def test_another_file_that_the_agents_own_diff_names_is_shown():
@@ -272,8 +263,8 @@ def test_what_is_asked_beside_a_call_is_shown():
 ])  # fmt: skip
 def test_the_title_that_says_most_heads_the_question(fuller, title, also):
     question = asked(title=title, fuller_title=fuller)
-    assert question_text(question).split("\n")[: 1 + len(also)] == [f"Use this tool? {fuller}", *also]
-    assert all(words.strip(" :") in text_of(question_html(question)) for words in (fuller, *also))
+    assert QuestionView(question).text.split("\n")[: 1 + len(also)] == [f"Use this tool? {fuller}", *also]
+    assert all(words.strip(" :") in text_of(QuestionView(question).html) for words in (fuller, *also))
 
 
 @pytest.mark.parametrize(("fields", "head"), [
@@ -296,8 +287,8 @@ def test_the_title_that_says_most_heads_the_question(fuller, title, also):
 ])  # fmt: skip
 def test_the_head_names_the_mcp_server_and_its_tool(fields, head):
     question = asked(**fields)
-    assert question_text(question).split("\n")[0] == headline(question) == head
-    assert head in text_of(question_html(question))
+    assert QuestionView(question).text.split("\n")[0] == QuestionView(question).headline == head
+    assert head in text_of(QuestionView(question).html)
 
 
 @pytest.mark.parametrize(("kind", "of_copilot", "words"), [
@@ -314,8 +305,8 @@ def test_it_says_what_always_will_mean(kind, of_copilot, words):
 def test_it_says_why_a_person_is_asked_and_what_would_have_allowed_it():
     question = Question(1, call(title="t"), (), why="No rule allows it.", rules=("Bash(ls)", "Bash"))
     reasons = ["Why you are asked:", "  No rule allows it.", "Rules that would allow this:", "  Bash(ls)", "  Bash"]
-    assert question_text(question).split("\n")[1:] == reasons
-    assert all(words.strip(" :") in text_of(question_html(question)) for words in reasons)
+    assert QuestionView(question).text.split("\n")[1:] == reasons
+    assert all(words.strip(" :") in text_of(QuestionView(question).html) for words in reasons)
 
 
 # -- warnings --------------------------------------------------------------------------------------------------------
@@ -329,7 +320,7 @@ def test_a_line_says_what_hides_in_it():
 
 def test_many_kinds_of_hidden_characters_are_counted():
     command = "".join(map(chr, range(0x200B, 0x2010))) + "\x1b\x07\x08"
-    assert ", 2 other kinds." in question_text(asked(raw_input={"command": command}))
+    assert ", 2 other kinds." in QuestionView(asked(raw_input={"command": command})).text
 
 
 @pytest.mark.parametrize(("fields", "alarming"), [
@@ -343,7 +334,7 @@ def test_many_kinds_of_hidden_characters_are_counted():
     ({"content": (Diff("x", "", "a\u202e"),)}, True),
 ])  # fmt: skip
 def test_whatever_hides_or_reaches_out_is_alarming(fields, alarming):
-    assert is_alarming(asked(**fields), ROOT) == alarming
+    assert QuestionView(asked(**fields), ROOT).is_alarming == alarming
 
 
 @pytest.mark.parametrize(("more", "alarming"), [
@@ -352,11 +343,11 @@ def test_whatever_hides_or_reaches_out_is_alarming(fields, alarming):
 ])  # fmt: skip
 def test_a_rule_of_the_user_is_alarming(more, alarming):
     question = Question(1, call(kind="execute", raw_input={"command": "git status"}), (), **more)
-    assert is_alarming(question, ROOT) == alarming
+    assert QuestionView(question, ROOT).is_alarming == alarming
 
 
 def test_what_is_long_says_how_much_more_there_is():
-    gone = render_question(asked(kind="delete", raw_input={"path": "a"}, deletes=("line\n" * 30, True)), ROOT)
+    gone = QuestionView(asked(kind="delete", raw_input={"path": "a"}, deletes=("line\n" * 30, True)), ROOT).bundle
     assert text_of(gone["text/html"]).count("line\n") == 28
     assert "18 more lines" in gone["text/html"]
     assert "Git tracks it." in gone["text/html"]
@@ -369,23 +360,23 @@ def test_what_is_long_says_how_much_more_there_is():
     "command", ["git log | head -3", "echo 'a\r\nb'\r", "\ufeffls", "x=$(cat <<E\n$(rm x)\nE\n)", "if `"]
 )
 def test_colours_leave_nothing_of_a_command_out(command):
-    shown = text_of(question_html(asked(raw_input={"command": command})))
+    shown = text_of(QuestionView(asked(raw_input={"command": command})).html)
     for hidden in ("\r", "\ufeff"):
         command = command.replace(hidden, f"⟨U+{ord(hidden):04X}⟩")
     assert command in shown
 
 
 def test_a_command_is_coloured_and_not_broken_after_hyphens():
-    html = question_html(asked(raw_input={"command": "ls 'a b' --all-files"}))
+    html = QuestionView(asked(raw_input={"command": "ls 'a b' --all-files"})).html
     assert f'<span style="color:{GREEN}">&#x27;a b&#x27;</span>' in html
     assert '<span style="display:inline-block">--all-files</span>' in html
 
 
 def test_what_is_kept_says_that_it_was_not_answered():
     question = asked(raw_input={"command": "ls"})
-    kept = render_question(question)
+    kept = QuestionView(question).bundle
     assert kept["text/plain"].endswith(f"\n{OPEN}")
-    assert (OPEN in text_of(kept["text/html"]), OPEN in question_html(question)) == (True, False)
+    assert (OPEN in text_of(kept["text/html"]), OPEN in QuestionView(question).html) == (True, False)
 
 
 # -- options ---------------------------------------------------------------------------------------------------------
@@ -436,5 +427,5 @@ def test_a_question_says_how_far_the_call_reaches():
 )
 def test_a_line_says_what_is_worth_a_look_at_a_command_and_nothing_suggests_to_allow_it(command, words):
     question = asked(kind="execute", raw_input={"command": command})
-    assert is_alarming(question) == bool(words)
-    assert (f"⚠ {words}" in text_of(question_html(question))) == bool(words)
+    assert QuestionView(question).is_alarming == bool(words)
+    assert (f"⚠ {words}" in text_of(QuestionView(question).html)) == bool(words)

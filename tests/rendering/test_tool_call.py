@@ -45,7 +45,7 @@ def test_a_call_that_ran_without_asking_says_so_in_words_and_in_amber():
 
 def test_the_rule_that_decided_is_code():
     bundle = render(call(title="Look", status="completed", decision="allowed by rule `Bash(<ls>)`"))
-    assert bundle["text/plain"] == "✓ Look · allowed by rule `Bash(<ls>)`"
+    assert bundle["text/plain"] == "✓ Look · allowed by rule “Bash(<ls>)”"
     assert ("Bash(&lt;ls&gt;)</code>" in bundle["text/html"], "`" in bundle["text/html"]) == (True, False)
 
 

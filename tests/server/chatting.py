@@ -96,4 +96,3 @@ async def chat_manager(pool: AgentPool, settings: Settings, **limits: Any) -> As
         yield chats
     finally:
         await chats.close()
-        store.close()

@@ -1,7 +1,6 @@
 """Entries as the messages that clients know."""
 
 import json
-from pathlib import Path
 
 import pytest
 from copilot_kernel.acp.messages import Block, EmbeddedResource, ImageBlock, PlanEntry, ResourceLink, TextBlock
@@ -78,4 +77,4 @@ def test_what_is_told_of_an_entry_that_changes(
 
 def saved(block: Block) -> StoredFile:
     """The same file for every block."""
-    return StoredFile("/m", Path("m"), "image/png", "m.png", 1)
+    return StoredFile("/m", "image/png", "m.png", b"m")

@@ -1,9 +1,7 @@
-"""Files that agents produced: saved privately, served so that no browser takes one for a page."""
+"""Files that agents produced: kept in memory, served so that no browser takes one for a page."""
 
 import base64
-import os
-import stat
-from collections.abc import Iterator
+import re
 
 import pytest
 from copilot_kernel.acp.messages import Block, EmbeddedResource, ImageBlock
@@ -17,39 +15,37 @@ PAGE = "<script>alert(1)</script>"
 
 
 @pytest.fixture
-def store() -> Iterator[MediaStore]:
-    store = MediaStore("/base/api/media/")
-    yield store
-    store.close()
+def store() -> MediaStore:
+    return MediaStore("/base/api/media/")
 
 
 def data(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
+def key(file: media.StoredFile) -> str:
+    return file.url.rpartition("/")[2]
+
+
 def kept(store: MediaStore, block: Block) -> media.StoredFile:
     file = store.save(block)
     assert file is not None
-    assert store.find(file.path.name) is file
+    assert store.find(key(file)) is file
     return file
 
 
-def test_a_file_is_kept_where_only_its_owner_can_read_it(store: MediaStore) -> None:
-    file = kept(store, ImageBlock(data(PNG), "image/png"))
-    assert file.url.startswith("/base/api/media/")
-    assert file.path.read_bytes() == PNG
-    assert stat.S_IMODE(os.stat(file.path).st_mode) == 0o600
-    assert stat.S_IMODE(os.stat(file.path.parent).st_mode) == 0o700
-    store.close()
-    assert not file.path.parent.exists()
+def test_a_file_has_an_address_that_nobody_can_guess(store: MediaStore) -> None:
+    files = [kept(store, ImageBlock(data(PNG), "image/png")) for _ in range(2)]
+    assert [file.content for file in files] == [PNG, PNG]
+    assert all(re.fullmatch(r"/base/api/media/[\w-]{22}\.png", file.url) for file in files)
+    assert files[0].url != files[1].url
 
 
 @pytest.mark.parametrize("uri", ["../../etc/passwd", "file:///etc/passwd", "\0", "C:\\x", "x" * 5000, "..", ""])
-def test_no_name_of_the_agent_is_part_of_a_path(store: MediaStore, uri: str) -> None:
+def test_no_name_of_the_agent_is_part_of_an_address(store: MediaStore, uri: str) -> None:
     file = kept(store, EmbeddedResource(uri, text="x", mime_type="text/plain"))
     assert "/" not in file.name
-    assert ".." not in file.path.name
-    assert file.path.parent.name.startswith("copilot-media-")
+    assert re.fullmatch(r"[\w-]{22}\.txt", key(file))
 
 
 @pytest.mark.parametrize(("mime", "served", "inline"), [
@@ -75,10 +71,7 @@ def test_what_holds_no_file_is_not_kept(store: MediaStore, block: Block) -> None
 def test_the_oldest_go_when_there_is_too_much() -> None:
     store = MediaStore("/", max_bytes=20)
     files = [kept(store, ImageBlock(data(b"x" * 8), "image/png")) for _ in range(3)]
-    assert [(store.find(file.path.name), file.path.exists()) for file in files] == [
-        (None, False), (files[1], True), (files[2], True)
-    ]  # fmt: skip
-    store.close()
+    assert [store.find(key(file)) for file in files] == [None, *files[1:]]
 
 
 @pytest.mark.parametrize(("block", "kind", "disposition"), [

@@ -180,7 +180,7 @@ async def test_an_agent_that_dies_ends_all_its_streams_and_is_started_again(api:
 
 async def test_no_agent_is_started_before_it_is_needed_and_none_is_left(api: Api) -> None:
     await api.stop()
-    for path in ("health", "copilot/status", "copilot/metrics", "copilot/openapi.json", "v1/nothing"):
+    for path in ("health", "copilot/status", "copilot/metrics", "v1/nothing"):
         await api.ask(path)
     got = await api.complete("")
     assert (got.status, got.error["param"], got.error["message"]) == (400, "messages", "messages: no text to answer.")

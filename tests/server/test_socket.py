@@ -80,7 +80,7 @@ async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(client: 
         ('{"action": "send", "text": "hi"}', "No session is open yet"),
         ('{"action": "stop"}', "No session is open yet"),
         (b"\x00\x01", "binary"),
-        ("[" * 100_000, "nested too deeply"),
+        ("[" * 100_000, "is not JSON: "),
     ):
         await client.raw(frame)
         assert words in (await client.kind("error"))["content"]

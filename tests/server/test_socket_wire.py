@@ -9,7 +9,7 @@ from copilot_kernel.errors import UsageError
 from copilot_kernel.server.chat import commands
 from copilot_kernel.server.chat.feed import Update
 from copilot_kernel.server.chat.html import EntryHtml
-from copilot_kernel.server.chat.outbox import Outbox, newest
+from copilot_kernel.server.chat.outbox import Outbox
 from copilot_kernel.server.chat.wire import ResumeSession, Send, SocketMessage, compose, done, event, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -104,9 +104,3 @@ async def test_a_reader_that_keeps_up_never_fills_it() -> None:
             box.put(update)
         await taken(box)
     assert not box.overflowed
-
-
-async def test_who_joins_gets_the_newest_that_fit() -> None:
-    messages: list[Update] = [delta(str(number) * 300) for number in range(9)]
-    assert newest(messages, max_chars=1100) == messages[-3:]
-    assert newest(messages) == messages

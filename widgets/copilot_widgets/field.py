@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PickerField:
-    """`names` are the choices, `hints` longer forms of them, `words` what may be typed where there are no widgets.
+    """`names` are the choices, `hints` longer forms of them.
+
     With an `action`, each choice is a row with a button of that name.
     """
 
@@ -15,5 +16,4 @@ class PickerField:
     names: tuple[str, ...]
     current: int | None = None
     hints: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
     action: str = ""

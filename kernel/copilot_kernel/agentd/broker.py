@@ -6,7 +6,7 @@ Lines come in and go out; nothing waits. The broker answers the agent only for k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from ..acp.jsonrpc import AUTH_REQUIRED, CANCELLED, IN_USE, IN_USE_MESSAGE, NOT_FOUND, Id, Line
 from . import wire
-from .questions import PendingQuestions
+from .questions import PendingQuestions, Receiver, Sender
 from .wire import WireMessage
 
 WITHDRAWN = "Request cancelled"
@@ -27,30 +27,19 @@ _BEGINNING = ("session/new", "session/fork")
 _ENDING = ("session/close", "session/delete")
 CLOSE_SECONDS = 10.0
 """Time for the agent to close a session, in seconds."""
-MAX_KNOWN = 10_000
-"""Sessions that have ended, whose late messages are dropped."""
 
 
-class BrokerKernel(Protocol):
+class BrokerKernel(Receiver, Protocol):
     """One connected kernel. `grace` is in seconds."""
 
     grace: float
-
-    def send(self, line: bytes) -> None:
-        """Queue a line; never waits."""
 
     def disconnect(self, why: str) -> None:
         """Tell it why, and close its connection. `Broker.leave` follows, later."""
 
 
-class Host(Protocol):
+class Host(Sender, Protocol):
     """The process that the broker runs in."""
-
-    def send(self, line: bytes) -> None:
-        """Queue a line for the agent; never waits."""
-
-    def later(self, seconds: float, work: Callable[[], None]) -> None:
-        """Call `work` after some time."""
 
     def give_up_socket(self) -> None:
         """Accept no more kernels: the next one starts another broker."""
@@ -94,7 +83,6 @@ class Broker:
         self._requests: dict[int, _Request] = {}
         self._number = 0
         self._sessions: dict[str, _Session] = {}
-        self._ended: dict[str, None] = {}
         self._questions = PendingQuestions(host, answer_form)
         self._beginning = 0
         """Requests whose answers name new sessions, also those of kernels that have left."""
@@ -212,7 +200,6 @@ class Broker:
 
     def _own(self, id: str, kernel: BrokerKernel) -> _Session:
         session = self._sessions[id] = _Session(id, kernel)
-        self._ended.pop(id, None)
         return session
 
     def _abandon(self, session: _Session, grace: float) -> None:
@@ -236,9 +223,6 @@ class Broker:
     def _forget(self, session: _Session) -> None:
         """The agent has closed it. What a kernel wanted of it meanwhile is done now."""
         del self._sessions[session.id]
-        self._ended[session.id] = None
-        if len(self._ended) > MAX_KNOWN:
-            del self._ended[next(iter(self._ended))]
         for kernel, _, line in session.waiting:
             self.take(kernel, line)
 
@@ -336,7 +320,7 @@ class Broker:
         if not message.has_id and not id and message.method != "session/update":
             for each in self.kernels:
                 each.send(line)
-        elif id and id not in self._sessions and id not in self._ended and self._beginning:
+        elif id and id not in self._sessions and self._beginning:
             self._questions.keep(id, message, line)
         else:
             owner = self._owner(id) if id else self._addressee(message)

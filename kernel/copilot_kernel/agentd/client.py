@@ -102,7 +102,7 @@ async def shared_agent(
 
     `idle`: seconds in which the agent stays when the last kernel has left. Raises AgentStartFailed.
     """
-    hello = {**_hello(spec.settings), "server": _server()}
+    hello = _hello(spec.settings)
     try:
         path = socket_path(runtime, spec.digest)
         transport = await _dial(path, hello) or await _dial_or_start(path, hello, spec, prepare, idle)
@@ -227,9 +227,3 @@ async def _introduced(transport: Transport, hello: dict[str, float]) -> BrokerTr
     if message.get("method") != wire.WELCOME:
         raise ValueError("no welcome")
     return BrokerTransport(transport, load_welcome(message.get("params")), rest)
-
-
-def _server() -> int:
-    """The process that started this kernel, if Jupyter says so and it is our parent; else 0."""
-    parent = os.getppid()
-    return parent if os.environ.get("JPY_PARENT_PID") == str(parent) else 0

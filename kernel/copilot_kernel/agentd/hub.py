@@ -20,7 +20,6 @@ from ..acp.transport import AgentTransport, Pace
 from ..errors import AgentError, AgentExited
 from . import wire
 from .broker import Broker
-from .lifetime import Lifetime
 from .start import Welcome
 
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
@@ -30,11 +29,14 @@ PIECE_BYTES = 256 * 1024
 """Size of the pieces in which a kernel gets its lines."""
 MAX_UNSENT_BYTES = 256 * 1024 * 1024
 """Limit of what waits for an agent that does not read. Beyond it, the agent is ended."""
+CONNECT_SECONDS = 1.0
+"""Time for the first kernel to connect, also where agents end as soon as nobody needs them."""
 LAST_SECONDS = 1.0
 """Time for an agent to end after its input was closed, and for a kernel to read the end of its connection."""
 
 NOT_READING = "it does not read what it is sent"
 NOT_INTRODUCED = "it was not introduced"
+UNNEEDED = "no notebook needs it"
 LEFT = "The connection to the agent is closed"
 
 _log = logging.getLogger(__name__)
@@ -158,7 +160,8 @@ class Hub:
         self.broker = Broker(self, answer_form)
         self.clients: set[Client] = set()
         self.was_read = asyncio.Event()
-        self.lifetime = Lifetime(idle, lambda: self.end("no notebook needs it"))
+        self._idle = idle
+        self._idle_end = self._end_after(max(idle, CONNECT_SECONDS))
         self._welcome = wire.notification(wire.WELCOME, msgspec.to_builtins(welcome))
         self._agent, self._waits_for_kernels = agent, waits_for_kernels
         self._unsent: deque[bytes] = deque()
@@ -222,6 +225,9 @@ class Hub:
     def later(self, seconds: float, work: Callable[[], None]) -> None:
         asyncio.get_running_loop().call_later(seconds, work)
 
+    def _end_after(self, seconds: float) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(seconds, self.end, UNNEEDED)
+
     def give_up_socket(self) -> None:
         """Stop taking connections; a hub without a socket does nothing."""
 
@@ -243,7 +249,7 @@ class Hub:
         client.grace = float(grace) if isinstance(grace, int | float) else client.grace
         client.send(self._welcome)
         self.broker.join(client)
-        self.lifetime.set_kernels(len(self.broker.kernels))
+        self._idle_end.cancel()
         if isinstance(patience, int | float):
             self.later(0.9 * patience, lambda: self._explain(client))
 
@@ -258,4 +264,6 @@ class Hub:
         self.clients.discard(client)
         self.was_read.set()
         self.broker.leave(client)
-        self.lifetime.set_kernels(len(self.broker.kernels))
+        if not self.broker.kernels:
+            self._idle_end.cancel()
+            self._idle_end = self._end_after(self._idle)

@@ -9,7 +9,6 @@ import signal
 import socket
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import anyio
 from anyio.abc import SocketStream
@@ -22,9 +21,6 @@ from ..system.processes import PIECE_BYTES
 from .hub import LAST_SECONDS, Client, Hub
 from .sockets import is_own
 from .start import StartSpec
-
-MAX_KERNELS = 64
-"""Limit of kernels on one agent; the next one starts another."""
 
 _log = logging.getLogger(__name__)
 
@@ -71,14 +67,6 @@ class Server(Hub):
         await super().disconnect_all()
         if self._serving:
             await asyncio.wait(self._serving)
-
-    def join(self, client: Client, hello: dict[str, Any]) -> None:
-        super().join(client, hello)
-        server = hello.get("server")
-        if isinstance(server, int) and server > 1:
-            self.lifetime.servers.add(server)
-        if len(self.broker.kernels) >= MAX_KERNELS:
-            self.broker.take_no_more()
 
     async def _accept(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()

@@ -15,7 +15,7 @@ from ..acp.jsonrpc import Id, Line
 from ..acp.lenient import as_dict, load
 
 HELLO = "_copilot_kernel/hello"
-"""A kernel's first line, with `grace`, `patience` and `server`; the broker's answer is `WELCOME`."""
+"""A kernel's first line, with `grace` and `patience`; the broker's answer is `WELCOME`."""
 WELCOME = "_copilot_kernel/welcome"
 CLIENTS = "_copilot_kernel/clients"
 """Notification to each kernel: `count` kernels are connected."""

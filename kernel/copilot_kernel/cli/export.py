@@ -17,7 +17,6 @@ from ..conversation.model import Attachment, Conversation, Entries, Entry, Messa
 from ..errors import CopilotError
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.plain import clean
-from ..store.log import ReadStats
 from ..store.sessions import folders, stored
 from ..store.turns import PastTurn, turns
 from . import notebook
@@ -35,15 +34,12 @@ def run(arguments: argparse.Namespace) -> int:
     target = Path(arguments.output)
     notebook.refuse_existing(target, arguments.force)
     session = _find(settings, arguments)
-    stats = ReadStats()
     past = None if arguments.from_log else _replay(settings, session)
-    past, origin = (past, "replayed by the agent") if past else _logged(session, stats)
+    past, origin = (past, "replayed by the agent") if past else _logged(session)
     written = notebook.write(target, past, arguments.force)
     if not written:
         raise CopilotError(EMPTY)
-    lines = "line was" if stats.damaged == 1 else "lines were"
-    damage = f"; {stats.damaged:,} damaged {lines} left out" if stats.damaged else ""
-    print(clean(f"{target}: {written} prompt{'s' * (written != 1)}, {origin}{damage}"))
+    print(clean(f"{target}: {written} prompt{'s' * (written != 1)}, {origin}"))
     return 0
 
 
@@ -57,10 +53,10 @@ def _find(settings: Settings, arguments: argparse.Namespace) -> IndexedSession:
     return find_session(sessions, arguments.session, looked_in)
 
 
-def _logged(session: IndexedSession, stats: ReadStats) -> tuple[Past, str]:
+def _logged(session: IndexedSession) -> tuple[Past, str]:
     """Return the conversation of Copilot's event log; without a log, it was replayed, or the export has failed."""
     assert session.log is not None
-    past = Past(session.id, "Copilot", "log", session.cwd, session.title, turns(session.log.path, stats))
+    past = Past(session.id, "Copilot", "log", session.cwd, session.title, turns(session.log.path))
     return past, f"from {session.log.path}"
 
 

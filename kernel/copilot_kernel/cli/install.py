@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import sys
 import tempfile
 from importlib.util import find_spec
@@ -34,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         prefix = sys.prefix if arguments.sys_prefix else arguments.prefix
         folders = [install(*names, {"prefix": prefix} if prefix else {"user": True})]
     for folder in folders:
-        print(f"Installed {folder.name!r} in {folder}\nTo uninstall: {_removal(folder)}")
+        print(f"Installed {folder.name!r} in {folder}\nTo uninstall, delete this folder.")
     for note in notes:
         print(f"Note: {note}", file=sys.stderr)
     return 0
@@ -69,8 +68,7 @@ def install_for_gateway(name: str, display_name: str, agent: str, place: Path) -
     both = {name: local_spec(display_name, agent), f"{name}_remote": remote_spec(display_name, agent)}
     for each, spec in both.items():
         folder = place / each.lower()
-        earlier = {**spec, "language": "copilot"}  # as earlier versions wrote it
-        if os.path.exists(folder) and _read(folder) not in (spec, earlier):  # somebody may have edited it
+        if os.path.exists(folder) and _read(folder) != spec:  # somebody may have edited it
             raise UsageError(DIFFERS.format(folder), "Remove it, or choose another name with --name.")
     specs = KernelSpecManager(user_kernel_dir=str(place))
     return [_write(specs, each, spec, {"user": True}) for each, spec in both.items()]
@@ -86,15 +84,6 @@ def _write(specs: Any, name: str, spec: dict[str, Any], place: dict[str, Any]) -
         except OSError as error:
             hint = "Choose another place with --user, --prefix or --gateway."
             raise CopilotError(f"The kernelspec cannot be written: {error}", hint) from error
-
-
-def _removal(folder: Path) -> str:
-    """Jupyter finds only what is on its own path, and not what another kernelspec of that name hides."""
-    from jupyter_client.kernelspec import KernelSpecManager
-
-    found = KernelSpecManager().find_kernel_specs().get(folder.name)
-    is_found = found is not None and Path(found).resolve() == folder.resolve()
-    return f"jupyter kernelspec remove {folder.name}" if is_found else f"rm -r {shlex.quote(str(folder))}"
 
 
 def _protect_others(specs: Any, name: str, place: dict[str, Any]) -> None:

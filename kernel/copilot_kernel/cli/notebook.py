@@ -1,6 +1,6 @@
 """Write a past conversation as a notebook: each prompt is a cell with the outputs that it would have had.
 
-It is written cell by cell, since a conversation may be larger than memory, and gets its name when it is complete.
+It gets its name when it is complete.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ..acp.results import short_name
 from ..chat import Turn
@@ -52,29 +52,21 @@ def refuse_existing(path: Path, force: bool) -> None:
 
 def write(path: Path, past: Past, force: bool) -> int:
     """Write the notebook; how many prompts it holds, and nothing is written for none. Raises CopilotError."""
+    cells = [_cell(turn, number, past) for number, turn in enumerate(past.turns, 1)]
+    if not cells:
+        return 0
+    notebook = {"cells": cells, "metadata": _metadata(past), "nbformat": 4, "nbformat_minor": 5}
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with part.open("x", encoding="utf-8") as file:
-            written = _write(file, past)
-        if written:
-            refuse_existing(path, force)
-            part.replace(path)
-        return written
+            json.dump(notebook, file, ensure_ascii=False, indent=1)
+        refuse_existing(path, force)
+        part.replace(path)
     except OSError as error:
         raise CopilotError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)
-
-
-def _write(file: IO[str], past: Past) -> int:
-    number = 0
-    file.write('{\n"cells": [')
-    for number, turn in enumerate(past.turns, 1):
-        file.write(",\n" if number > 1 else "\n")
-        json.dump(_cell(turn, number, past), file, ensure_ascii=False, indent=1)
-    end = {"metadata": _metadata(past), "nbformat": 4, "nbformat_minor": 5}
-    file.write("\n],\n" + json.dumps(end, ensure_ascii=False, indent=1)[2:] + "\n")
-    return number
+    return len(cells)
 
 
 def _cell(turn: PastTurn, number: int, past: Past) -> Json:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,26 +27,30 @@ settings are environment variables COPILOT_KERNEL_* or a file copilot_kernel.jso
 config path; `copilot-kernel doctor` prints each of them and where it came from."""
 
 SERVE_ACTIONS = ("start", "stop", "status")
-_OURS = ("-h", "--help", "--json", "--port")
-_NUMBER = re.compile(r"-\d*\.?\d+")
+_OF_SERVE = ("-h", "--help", "--json", "--port")
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """The arguments; `command` names the module that runs.
 
     Exits on a usage error, for --help and --version, and without words, after printing the help.
-    `serve` takes the options of `jupyter copilot` too, as `server_options`; the server itself checks them.
+    `serve` takes the options of `jupyter copilot` too, as `server_options`; the server itself checks them: to know them
+    takes loading Jupyter Server, which takes seconds.
     """
     parser = build()
     if not words:
         parser.print_help()
         parser.exit()
-    ours, server_options = split(words[1:]) if words[:1] == ["serve"] else (words[1:], [])
-    arguments = parser.parse_args([*words[:1], *ours])
+    server_options = [word for word in words if words[0] == "serve" and _is_for_server(word)]
+    arguments = parser.parse_args([word for word in words if word not in server_options])
     if server_options and arguments.action not in (None, "start"):
         parser.error(f"unrecognized arguments: {' '.join(server_options)}")
     arguments.server_options = server_options
     return arguments
+
+
+def _is_for_server(word: str) -> bool:
+    return word.startswith("-") and word.partition("=")[0] not in _OF_SERVE
 
 
 def build() -> argparse.ArgumentParser:
@@ -124,7 +127,8 @@ _COMMANDS = (
         "serve",
         "serve the OpenAI-compatible API and the chat",
         "\nOn this machine only, and with Jupyter's token as API key. A Jupyter server offers the same without this"
-        "\ncommand. Options of `jupyter copilot` (--CopilotApp.rate_limit=0; see its --help-all) are passed on."
+        "\ncommand. Options of `jupyter copilot` (--CopilotApp.rate_limit=0; see its --help-all) are passed on,"
+        "\nwritten with `=`."
         "\nstop and status exit with 1 if there is no such server.",
         {
             "action": {
@@ -141,7 +145,7 @@ _COMMANDS = (
         "install",
         "install a kernelspec for this Python interpreter",
         "\nInstalling the package already makes 'Copilot' selectable in its own environment. Use this for"
-        "\nanother place, another name, or another agent. To uninstall: jupyter kernelspec remove NAME",
+        "\nanother place, another name, or another agent. To uninstall, delete the folder that it names.",
         {
             "--user": _flag("for this user (the default)"),
             "--sys-prefix": _flag("into this Python's environment"),
@@ -183,8 +187,8 @@ _COMMANDS = (
     _Command(
         "export",
         "write a past conversation as a notebook",
-        "\nThe agent replays the session; if it cannot, Copilot's event log is read, which also holds thoughts,"
-        "\npictures and decisions. Each prompt becomes a cell.",
+        "\nThe agent replays the session; if it cannot, Copilot's event log is read, which also holds thoughts"
+        "\nand decisions. Each prompt becomes a cell.",
         {
             "session": {"metavar": "SESSION", "help": "a session id, the beginning of one, or `last`"},
             "-o --output": {"metavar": "FILE", "required": True, "help": "the notebook, such as chat.ipynb"},
@@ -195,40 +199,3 @@ _COMMANDS = (
         },
     ),
 )
-
-
-# -- options of the server ------------------------------------------------------------------------------------------
-
-
-def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words after `serve` that are ours, and the options of the server.
-
-    A value that follows its option after a blank is joined to it with `=`. Nothing here knows the names of the
-    options: that would take loading Jupyter Server, which takes seconds.
-    """
-    ours: list[str] = []
-    options: list[str] = []
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
-        if not word.startswith("-") or _name(word) in _OURS:
-            ours.append(word)
-            ours += [rest.pop(0)] if word == "--port" and rest else []
-        else:
-            options.append(f"{word}={rest.pop(0)}" if rest and _has_value(word, rest[0]) else word)
-    return ours, options
-
-
-def names(options: Iterable[str]) -> str:
-    """The names of options, without their values, which may be secret."""
-    return ", ".join(map(_name, options))
-
-
-def _has_value(option: str, word: str) -> bool:
-    """Return True if `word` is the value of `option`. An action may follow a flag (`--debug`), which has no dot."""
-    is_value = not word.startswith("-") or _NUMBER.fullmatch(word) is not None
-    return "=" not in option and is_value and ("." in option or word not in SERVE_ACTIONS)
-
-
-def _name(option: str) -> str:
-    return option.partition("=")[0]

@@ -20,9 +20,12 @@ from ..server import require_dependencies
 from ..system.files import set_mode
 from ..system.processes import DETACHED, has_all_rights
 from .error_text import FAILED
-from .parser import names
 
 OTHER_PORT = "`copilot-kernel serve status` shows what is running; choose another port with --port N."
+ONLY_AT_START = (
+    "Its options apply only when a server starts. Stop it first (copilot-kernel serve stop), or start another one with "
+    "--port N."
+)
 CHAT = "The chat needs a key of its own: copilot-kernel serve start --CopilotApp.chat_key=KEY"
 STOPPED = "stopped: no server with this extension is running"
 START_SECONDS = 60.0
@@ -69,11 +72,7 @@ def _start(port: int | None, options: Sequence[str]) -> int:
     """Start one in the background. Without a port it is that of the settings, which only the server reads."""
     if running := _standalone(port):
         if options:
-            hint = (
-                f"{names(options)}: options apply only when a server starts. Stop it first "
-                "(copilot-kernel serve stop), or start another one with --port N."
-            )
-            raise UsageError(f"A server is already running: {_line(running[0])}", hint)
+            raise UsageError(f"A server is already running: {_line(running[0])}", ONLY_AT_START)
         print(f"Already running: {_line(running[0])}")
         return 0
     _require_free(port)

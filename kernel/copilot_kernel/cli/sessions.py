@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-from anyio.lowlevel import checkpoint
 
 from .. import config
 from ..acp.messages import SessionInfo
@@ -23,13 +22,13 @@ from ..chat.retry import Retry
 from ..config import Settings
 from ..errors import AgentStartFailed, CopilotError, UsageError
 from ..rendering.plain import clean, one_line, visible_line
-from ..store.sessions import StoredSession, folders, stored, summary
+from ..rendering.report import Report, render_report
+from ..store.sessions import LOG, StoredSession, folders, stored, summary
 from .error_text import FAILED
 
 MAX_TITLE_CHARS, MAX_FOLDER_CHARS = 60, 40
-AMBIGUOUS = "{} session ids begin with {}:"
-MAX_NAMED_SESSIONS = 5
-"""Sessions that an error message names."""
+AMBIGUOUS = "{} session ids begin with {}."
+LISTED = "`copilot-kernel sessions` lists them."
 HEAD = ("ID", "Last used", "Where", "Folder", "Title")
 DISK, AGENT = "disk", "agent"
 
@@ -105,15 +104,15 @@ def find_session(sessions: Sequence[IndexedSession], typed: str, looked_in: str)
     exact = [session for session in sessions if session.id == typed]
     matching = exact or [session for session in sessions if session.id.startswith(typed)]
     if len(matching) > 1:
-        raise UsageError(AMBIGUOUS.format(len(matching), typed), _names(matching))
+        raise UsageError(AMBIGUOUS.format(len(matching), typed), LISTED)
     if not matching:
-        raise UsageError(f"Unknown session {typed}.", f"Most recent sessions:\n{_names(sessions)}\n{looked_in}")
+        raise UsageError(f"Unknown session {typed}.", f"{LISTED} {looked_in}")
     return matching[0]
 
 
 def where(places: Iterable[Path]) -> str:
     """A line that says where logs were looked for."""
-    return f"Looked in {', '.join(map(str, places))}"
+    return f"Looked for {', '.join(str(place / '*' / LOG) for place in places)}"
 
 
 def _from_disk(log: StoredSession) -> IndexedSession:
@@ -126,11 +125,6 @@ def _is_in(session: IndexedSession, folder: str) -> bool:
     if not session.cwd:
         return AGENT in session.sources
     return os.path.realpath(session.cwd) == os.path.realpath(folder)
-
-
-def _names(sessions: Sequence[IndexedSession]) -> str:
-    more = [f"and {len(sessions) - MAX_NAMED_SESSIONS} more"] if len(sessions) > MAX_NAMED_SESSIONS else []
-    return "\n".join(f"  {name}" for name in [*(session.id for session in sessions[:MAX_NAMED_SESSIONS]), *more])
 
 
 def _seconds(text: str) -> float:
@@ -149,7 +143,7 @@ def _listed(settings: Settings, here: bool) -> tuple[SessionInfo, ...]:
 
 
 def with_chat(settings: Settings, seconds: float, late: str, use: Callable[[Chat], Awaitable[T]]) -> T:
-    """Start an agent of our own, return what `use` returns, and end it. Nothing is tried again after a pause.
+    """Start an agent of our own, return what `use` returns, and end it. Nothing is tried again.
 
     Raises CopilotError; AgentStartFailed with the text `late` after `seconds`.
     """
@@ -157,12 +151,9 @@ def with_chat(settings: Settings, seconds: float, late: str, use: Callable[[Chat
     # What is typed in a shell is the user's, and so is its environment.
     settings = replace(settings, agent_sharing="off", widened=())
 
-    async def no_pause(_: float) -> None:
-        await checkpoint()
-
     async def outcome() -> T | CopilotError:
         with anyio.move_on_after(seconds):
-            async with open_chat(settings, retry=Retry(sleep=no_pause)) as chat:
+            async with open_chat(settings, retry=Retry(max_attempts=1)) as chat:
                 try:
                     return await use(chat)
                 except CopilotError as error:
@@ -184,10 +175,7 @@ def _show(sessions: Sequence[IndexedSession], problem: str, places: Sequence[Pat
     if not sessions:
         print(clean(f"No sessions. {where(places)}"), file=sys.stderr)
         return
-    rows = [HEAD, *map(_row, sessions)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print(render_report(Report("", HEAD, tuple(map(_row, sessions))))["text/plain"])
 
 
 def _row(session: IndexedSession) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Awaitable, Callable
 
 from .notebook import ToolFailed, call, has_notebook
 from .stage import Stage
@@ -29,21 +28,21 @@ for month, values in monthly.items():
     print(f"{{month}}  {{'█' * round(mean(values))}} {{mean(values):.1f}}")"""
 
 
-def choose(stage: Stage, prompt: str) -> Callable[[], Awaitable[None]] | None:
-    """The scene for `prompt`, if it is about the notebook."""
-    words = re.findall(r"[a-z]+", prompt.lower())
+async def play(stage: Stage, prompt: str) -> bool:
+    """Play the scene for `prompt`, if it is about the notebook; return True if it is."""
     if not has_notebook(stage):
-        return None
-    if found := _PLOT.search(prompt):
-        return lambda: _with_errors(stage, _plot(stage, **found.groupdict()))
-    return (lambda: _with_errors(stage, _fix(stage, prompt))) if "fix" in words and "bug" not in words else None
-
-
-async def _with_errors(stage: Stage, scene: Awaitable[None]) -> None:
+        return False
+    words = re.findall(r"[a-z]+", prompt.lower())
     try:
-        await scene
+        if found := _PLOT.search(prompt):
+            await _plot(stage, **found.groupdict())
+        elif "fix" in words and "bug" not in words:
+            await _fix(stage, prompt)
+        else:
+            return False
     except ToolFailed as error:
         await stage.say(f"That did not work: {error}")
+    return True
 
 
 async def _plot(stage: Stage, table: str, column: str) -> None:

@@ -29,8 +29,8 @@ _FILE = Path(__file__).with_name("scenes.jsonl")
 async def play(stage: Stage) -> None:
     """Play the scene that the prompt asks for. Raises TurnEnded, RequestFailed."""
     prompt = (texts(stage.blocks) or [""])[-1]
-    if scene := notebook_scenes.choose(stage, prompt):
-        return await scene()
+    if await notebook_scenes.play(stage, prompt):
+        return
     recorded = choose(prompt)
     try:
         if "in_project" in recorded and stage.session.uses_new_project:

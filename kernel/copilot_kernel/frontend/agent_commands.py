@@ -10,7 +10,7 @@ from copilot_widgets.field import PickerField
 
 from ..acp.locate import located
 from ..acp.mcp import McpOffer, select_servers
-from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock
+from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, TextBlock
 from ..chat import choices
 from ..chat.choices import Choice, SessionSetting
 from ..chat.trust import instructions
@@ -190,20 +190,10 @@ def _size(block: Block) -> str:
 
 def name_of(block: Block) -> str:
     """Return the name of an attachment."""
-    if name := context_name(block):
-        return name
-    match block:
-        case ResourceLink(uri=uri, name=name):
-            return name or uri
-        case EmbeddedResource(uri=uri):
-            return uri
-        case ImageBlock(mime_type=kind, uri=uri):
-            return uri or kind
-        case AudioBlock(mime_type=kind):
-            return kind
-        case TextBlock(text=text):
-            return " ".join(text.split())[:60]
-    return "something else"
+    if isinstance(block, TextBlock):
+        return " ".join(block.text.split())[:60]
+    names = (getattr(block, name, "") for name in ("name", "uri", "mime_type"))
+    return context_name(block) or next(filter(None, names), "something else")
 
 
 # -- what the agent lets the user set -------------------------------------------------------------------------------
@@ -302,8 +292,7 @@ async def _choose(
 def _field(setting: SessionSetting) -> PickerField:
     names = tuple(visible_text(choice.name or choice.word) for choice in setting.choices)
     hints = tuple(visible_text(choice.about or choice.label) for choice in setting.choices)
-    words = tuple(choice.word for choice in setting.choices)
-    return PickerField(visible_text(setting.name), names, setting.current, hints, words)
+    return PickerField(visible_text(setting.name), names, setting.current, hints)
 
 
 def _choices_report(setting: SessionSetting, command: str) -> Report:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -21,6 +20,8 @@ Bundle = dict[str, Any]
 Output = tuple[Bundle, dict[str, Any]]
 """The MIME bundle of a display, and its metadata."""
 
+BLANK: Bundle = {"text/plain": "", "text/html": ""}
+"""A display without content."""
 MAX_MESSAGE_DEPTH = 64
 """Limit of nested containers in a message."""
 
@@ -52,48 +53,10 @@ def message_type(session: Any, frames: Any) -> str | None:
     return str(header["msg_type"])
 
 
-class Clients:
-    """Counts how often each client with widgets has connected to the kernel, by `session`. A page connects when it
-    loads.
-    """
-
-    def __init__(self) -> None:
-        self.undrawn = False
-        """VS Code has not drawn a question's buttons, so it draws none."""
-        self._connections: Counter[str] = Counter()
-        self._waiting: set[Callable[[], None]] = set()
-
-    def connected(self, session: str) -> None:
-        """Count one connection. May be called on another thread than those that wait for it."""
-        self._connections[session] += 1
-        for wake in tuple(self._waiting):
-            wake()
-
-    def others(self, session: str) -> int:
-        """Connections of clients with another session."""
-        return self._connections.total() - self._connections[session]
-
-    async def another(self, session: str, known: int) -> int:
-        """Wait until there are more than `known` connections of others; how many."""
-        loop, woken = asyncio.get_running_loop(), asyncio.Event()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(woken.set)
-
-        self._waiting.add(wake)
-        try:
-            while self.others(session) <= known:
-                await woken.wait()
-                woken.clear()
-        finally:
-            self._waiting.discard(wake)
-        return self.others(session)
-
-
 class Kernel(Protocol):
     """Kernel, as a cell needs it: ipykernel's sockets, and whether a click arrives while the cell runs.
 
-    `comm_manager` has `clients` and `widgets_seen`.
+    `comm_manager`: see `Cell.front_end`.
     """
 
     session: Any
@@ -114,9 +77,6 @@ class Cell:
     notebook cell; None in a console. `widgets`: widgets may be shown, and clicks on them arrive while the cell runs.
     """
 
-    status_id = ""
-    """The display that says, on top, what the turn is doing, until the cell's output area takes it over."""
-
     def __init__(self, kernel: Kernel, request: Request, *, live: bool, cell_id: str | None) -> None:
         self._kernel, self.request = kernel, request
         self._asking = asyncio.Lock()
@@ -127,13 +87,13 @@ class Cell:
         self.live, self.cell_id = live, cell_id
         self.saved_id = cell_id or ""
         """The cell's id in the notebook; empty if it is not known."""
+        self.front_end = kernel.comm_manager
+        """The front end's widgets: `widgets_seen` is true once it has shown that it has the extension (before, it may
+        have it), `undrawn` once VS Code has not drawn a question's buttons: it draws none.
+        """
         self.widgets = live and cell_id is not None and kernel.widgets_work
         self.session = str(request.parent["header"]["session"])
         """The front end that runs it: the `session` in the header of its messages."""
-        self.clients: Clients = kernel.comm_manager.clients
-        """The clients with widgets that have connected to the kernel."""
-        self.others_before = self.clients.others(self.session)
-        """Connections of other clients before the cell began."""
         self.request_id = str(request.parent["header"]["msg_id"])
         """Another one each time that the cell is run."""
         self.source = str(request.parent.get("content", {}).get("code", ""))
@@ -141,13 +101,8 @@ class Cell:
         """The last state of each display, in order."""
         self._errors: list[Message] = []
 
-    @property
-    def widgets_seen(self) -> bool:
-        """The front end has shown that it has the widgets extension; if it has not, it still may have it."""
-        return bool(self._kernel.comm_manager.widgets_seen)
-
     async def widgets_known(self) -> None:
-        """Wait until `widgets_seen` is known, where that is being found out."""
+        """Wait until `front_end.widgets_seen` is known, where that is being found out."""
 
     def display(self, data: Bundle, *, display_id: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         """Show `data`; with a `display_id` it can be updated later."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
-
-from ..errors import CopilotError
 
 if TYPE_CHECKING:
     from ..acp.messages import Block
@@ -62,10 +59,8 @@ class ChatRunner:
     def __init__(self, make_chat: Callable[[], Chat]) -> None:
         self._make_chat = make_chat
         self._life: _Life | None = None
-        # Opened before it is needed.
-        self._reserve: _Life | None = None
         self._opening = asyncio.Lock()
-        self._is_closed = False
+        self._is_closed = self._is_reserved = False
         self.chat: Chat | None = None
         """The chat; None before it is first needed."""
         self._asking = 0
@@ -81,10 +76,7 @@ class ChatRunner:
             finally:
                 self._asking -= 1
 
-        turn = await self.do(ask)
-        if turn.failure is not None:
-            _explain(turn.failure)
-        return turn
+        return await self.do(ask)
 
     async def changes(self, turn: Turn) -> TurnChanges | None:
         """Return `Chat.changes`; None if there is no chat."""
@@ -106,17 +98,21 @@ class ChatRunner:
             if not doing.done():
                 _raise_end_of(life.task)
             return doing.result()
-        except CopilotError as error:
-            _explain(error)
-            raise
         finally:
             await _broken_off(doing)
 
     async def opened(self) -> Chat:
         """Return the chat, which is opened if need be, for what needs no waiting; see `do` for the rest."""
-        await self._open()
-        assert self.chat is not None
-        return self.chat
+        async with self._opening:
+            if self._is_closed:
+                raise asyncio.CancelledError("the kernel is ending")
+            if self._life is not None and self._is_reserved and not self._life.fits():
+                await self.close_reserve(CLOSE_LIMIT)
+            self._is_reserved = False
+            if self._life is None or self._life.task.done():
+                self._life = _Life(self._make_chat)
+            self.chat = await self._life.opened()
+            return self.chat
 
     async def idle(self) -> None:
         """Wait until nothing is being done with the chat."""
@@ -136,14 +132,14 @@ class ChatRunner:
         """
         if self._life is not None or self._is_closed:
             return None
-        self._reserve = _Life(make_chat, fits)
-        return await self._reserve.opened()
+        self._life, self._is_reserved = _Life(make_chat, fits), True
+        return await self._life.opened()
 
     async def close_reserve(self, limit: float) -> None:
         """Close the chat that was opened before it was needed, unless it is in use; see `close`."""
-        reserve, self._reserve = self._reserve, None
-        if reserve is not None:
-            await reserve.close(limit)
+        if self._life is not None and self._is_reserved:
+            life, self._life = self._life, None
+            await life.close(limit)
 
     async def close(self, limit: float) -> None:
         """Break off what is being done, then end the agent; after that within `limit` seconds, in any case."""
@@ -157,31 +153,8 @@ class ChatRunner:
 
     async def _end(self, limit: float) -> None:
         await _broken_off(*self._doing)
-        await self.close_reserve(limit)
         if self._life is not None:
             await self._life.close(limit)
-
-    async def _open(self) -> _Life:
-        async with self._opening:
-            if self._is_closed:
-                raise asyncio.CancelledError("the kernel is ending")
-            if self._life is None or self._life.task.done():
-                self._life = await self._reserved() or _Life(self._make_chat)
-            self.chat = await self._life.opened()
-            return self._life
-
-    async def _reserved(self) -> _Life | None:
-        if self._reserve is None or (self._reserve.fits() and not self._reserve.task.done()):
-            reserve, self._reserve = self._reserve, None
-            return reserve
-        await self.close_reserve(CLOSE_LIMIT)
-        return None
-
-
-def _explain(error: CopilotError) -> None:
-    from .gateway import explain
-
-    explain(error, os.environ)
 
 
 async def _broken_off(*tasks: asyncio.Task[Any]) -> None:

@@ -38,8 +38,6 @@ class Menu:
     fields: tuple[PickerField, ...]
     static: Report
     subject: Callable[[], object]
-    by_button_only: bool = False
-    """Do not ask for a line of input: the list alone is worth showing."""
 
 
 class CommandOutput(Protocol):

@@ -27,7 +27,7 @@ from ..notebook.content import (
     read_outputs,
     variable_text,
 )
-from ..notebook.live import CellError, LiveNotebook, NotebookError
+from ..notebook.live import CellError, LiveNotebook, NotebookError, NotebookState
 from ..redaction import redactor
 from ..tags import parts, tagged
 from .saved_notebook import read_saved
@@ -94,10 +94,9 @@ async def _mentioned(text: str, notebook: LiveNotebook) -> AsyncIterator[_Piece]
             if failed is None:
                 raise NotebookError("No failed cell: the last executed cell did not fail.")
             yield _error(failed, await _values(failed.source, notebook))
-        elif word == "above":
-            yield await _cell(await _above(notebook), notebook)
-        elif kind == "cell":
-            yield await _cell(name, notebook)
+        elif word == "above" or kind == "cell":
+            state = await notebook.read(None, outputs=False)
+            yield await _cell(name or _above(state), state, notebook)
         else:
             yield await _variable(name, notebook)
 
@@ -121,9 +120,8 @@ async def _values(source: str, notebook: LiveNotebook) -> str:
     return ""
 
 
-async def _above(notebook: LiveNotebook) -> str:
-    """The id of the cell above the asking one."""
-    state = await notebook.read(None, outputs=False)
+def _above(state: NotebookState) -> str:
+    """Return the id of the cell above the asking one."""
     ids = [cell.id for cell in state.cells]
     if state.asking not in ids:
         raise NotebookError("The cell above is not known: no page shows this notebook to the agent.", SAVE_FIRST)
@@ -132,11 +130,14 @@ async def _above(notebook: LiveNotebook) -> str:
     return ids[ids.index(state.asking) - 1]
 
 
-async def _cell(id: str, notebook: LiveNotebook) -> _Piece:
-    """Return a cell as `read_cell` gives it."""
+async def _cell(id: str, state: NotebookState, notebook: LiveNotebook) -> _Piece:
+    """Return a cell as `read_cell` gives it. The address holds its place in the notebook, by which users know it."""
     cell = (await notebook.read([id], outputs=True)).cells[0]
-    text, uri = cell_parts(cell.source, read_outputs(cell.outputs).text), f"notebook:cell/{quote(id)}"
-    return _Piece(uri, text, lambda offset: f"read_cell(id={id!r}, offset={offset})", CELL, cell_attributes(cell))
+    number = next((place for place, each in enumerate(state.cells, 1) if each.id == id), 0)
+    text = cell_parts(cell.source, read_outputs(cell.outputs).text)
+    uri = f"notebook:cell/{quote(id)}?number={number or ''}"
+    attributes = cell_attributes(cell, number)
+    return _Piece(uri, text, lambda offset: f"read_cell(id={id!r}, offset={offset})", CELL, attributes)
 
 
 async def _variable(name: str, notebook: LiveNotebook) -> _Piece:

@@ -11,15 +11,8 @@ import os
 from collections.abc import Mapping
 
 from ..config import Settings, notebook, notebook_at_start
-from ..errors import AgentError, AgentNotFound, AgentStartFailed, CopilotError
 
 WORKING_DIR = "KERNEL_WORKING_DIR"
-_NEEDED = ("HOME", "COPILOT_KERNEL_AGENT")
-_WHERE = "This kernel runs behind a gateway: the agent must be installed and signed in on the kernel's machine."
-_MISSING = (
-    "{} not set here. A gateway passes on what its allow-list names: `--KernelGatewayApp.env_process_whitelist=NAME`, "
-    "or `--EnterpriseGatewayApp.inherited_envs=NAME`."
-)
 
 
 def is_behind(environ: Mapping[str, str]) -> bool:
@@ -57,16 +50,6 @@ def notebook_key(environ: Mapping[str, str]) -> str:
     if user and os.path.isabs(named):
         path = named
     return json.dumps([user, path]) if path else ""
-
-
-def explain(error: CopilotError, environ: Mapping[str, str]) -> None:
-    """Add to the hint of an error that the gateway's environment may have caused."""
-    is_signed_out = isinstance(error, AgentError) and error.signed_out
-    if not is_behind(environ) or not (is_signed_out or isinstance(error, AgentNotFound | AgentStartFailed)):
-        return
-    missing = [name for name in _NEEDED if not environ.get(name)]
-    what = _MISSING.format(" and ".join(missing) + (" are" if len(missing) > 1 else " is")) if missing else ""
-    error.hint = "\n".join(filter(None, (error.hint, _WHERE, what)))
 
 
 def _is_usable(folder: str) -> bool:

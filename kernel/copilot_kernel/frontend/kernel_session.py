@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from .. import config
 from ..errors import AuthRequired, CopilotError
-from . import vs_code
+from . import gateway, vs_code
 from .cell import Cell
 from .chat_runner import ChatRunner
 from .command_context import CommandContext
-from .first_status import first_status
 from .page_notebook import PageNotebook
 from .page_turn import PageTurn
 from .pickers import Pickers
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from .display import Display
     from .rerun import OldTurn, Reruns
 
-NOTICE = (
-    "A question was cancelled because no open page showed it: {}\n"
-    "A page that is reloaded before the notebook is saved loses its open questions. Run the prompt again.\n"
-)
-"""Notice for the next cell: the page with the one that asked is gone."""
 MAX_UNDONE = 20
 """Turns whose cells show that they were undone: the last ones that changed something."""
 SIGN_IN = "The agent can sign you in now"
@@ -76,8 +71,6 @@ class KernelSession(ChatRunner):
         """True once the user was told what is not the default."""
         self.notices: list[str] = []
         """Lines that the next cell reports, also in a batch run."""
-        # The session of a client that has gone, and a question that it alone showed: for a cell of another client.
-        self._unseen: list[tuple[str, str]] = []
         # The agent whose exposure was checked last.
         self._checked = ""
         # Rules that mean more than they seem to: for the next cell that is not a batch run's.
@@ -97,18 +90,17 @@ class KernelSession(ChatRunner):
         if vs_code.is_cell(cell.cell_id) and (path := vs_code.notebook_of(cell.cell_id or "")):
             os.environ["JPY_SESSION_NAME"] = path  # as Jupyter's server does
             cell.saved_id = await asyncio.to_thread(saved_id, path, cell.source)
-        with first_status(cell, code):
-            try:
-                return await self._run(cell, code, dict(values or {}))
-            except AuthRequired as error:
-                # First of all: an agent that is started again may have forgotten the conversation.
-                if cell.live and error.method != "authenticate" and any(each.is_askable for each in error.methods):
-                    from .cell_output import CellOutput
+        try:
+            return await self._run(cell, code, dict(values or {}))
+        except AuthRequired as error:
+            # First of all: an agent that is started again may have forgotten the conversation.
+            if cell.live and error.method != "authenticate" and any(each.is_askable for each in error.methods):
+                from .cell_output import CellOutput
 
-                    with suppress(CopilotError):  # which is shown
-                        await CellOutput(cell, self._pickers, set()).confirm(SIGN_IN, "Sign in")
-                        await self._run(cell, "%login", {})
-                raise
+                with suppress(CopilotError):  # which is shown
+                    await CellOutput(cell, self._pickers, set()).confirm(SIGN_IN, "Sign in")
+                    await self._run(cell, "%login", {})
+            raise
 
     async def _run(self, cell: Cell, code: str, values: dict[str, str]) -> Turn | None:
         from ..rendering.failure import render_failure
@@ -117,7 +109,8 @@ class KernelSession(ChatRunner):
         turn = None
         try:
             steps = await commands.read(self.command_context, code)
-            async with self._asked_by(cell, steps):
+            needs_notebook = any(isinstance(step, commands.Prompt) or step.name == "undo" for step in steps)
+            async with self._notebook.asked_by(cell) if self._notebook and needs_notebook else nullcontext():
                 turn = await self._do(cell, steps, f"{code}{values or ''}", values)
         except CopilotError as error:
             cell.display(render_failure(error))
@@ -128,13 +121,6 @@ class KernelSession(ChatRunner):
         if turn is not None and turn.failure is not None:
             raise turn.failure
         return turn
-
-    def _asked_by(self, cell: Cell, steps: Sequence[Command | Prompt]) -> AbstractAsyncContextManager[None]:
-        """Inside, `cell` waits for what is done in the notebook, if something may be."""
-        from . import commands
-
-        needs_notebook = any(isinstance(step, commands.Prompt) or step.name == "undo" for step in steps)
-        return self._notebook.asked_by(cell) if self._notebook and needs_notebook else nullcontext()
 
     async def _do(self, cell: Cell, steps: Sequence[Command | Prompt], key: str, values: dict[str, str]) -> Turn | None:
         """Run commands, then a prompt, which may have been answered before. `key`: see `OldTurn.prompt`."""
@@ -179,7 +165,7 @@ class KernelSession(ChatRunner):
         self.report_notices(cell)
         await self._introduce(cell)
         self._page = page
-        before = {*cell.shown} - {cell.status_id}
+        before = {*cell.shown}
         display = Display(
             cell,
             cwd=settings.folder,
@@ -196,7 +182,6 @@ class KernelSession(ChatRunner):
             await self._finish(turn, display)
         finally:
             display.close()
-            self._unseen += [(cell.session, title) for title in display.questions.unseen]
             self._note_rerun(cell, key, turn, display, before)
         return turn
 
@@ -266,9 +251,7 @@ class KernelSession(ChatRunner):
         """Report each once, as a warning in the cell."""
         from ..rendering.report import Report, render_report
 
-        lost = [title for session, title in self._unseen if session != cell.session]
-        self._unseen = [each for each in self._unseen if each[0] == cell.session]
-        notices, self.notices = [*self.notices, *map(NOTICE.format, lost)], []
+        notices, self.notices = self.notices, []
         if cell.live:
             notices, self._warnings = [*notices, *self._warnings], []
         for notice in notices:
@@ -287,7 +270,7 @@ class KernelSession(ChatRunner):
 
     async def reserve_chat(self, settings: Settings) -> Chat | None:
         """Open the chat that the first prompt needs, if its settings are still `settings` then; see `reserve`."""
-        key = _notebook_key()
+        key = gateway.notebook_key(os.environ)
 
         def fits() -> bool:
             return key == self._key and asdict(settings) == asdict(self.command_context.settings)
@@ -300,7 +283,7 @@ class KernelSession(ChatRunner):
     @property
     def _key(self) -> str:
         """A batch run begins a session that no notebook remembers."""
-        return _notebook_key() if self._watched else ""
+        return gateway.notebook_key(os.environ) if self._watched else ""
 
     def _chat_of(self, settings: Settings, key: str) -> Chat:
         from ..chat import open_chat
@@ -322,15 +305,11 @@ class KernelSession(ChatRunner):
 
     def load(self) -> Settings:
         """Read the settings."""
-        from .. import config
-        from .gateway import notebook_folder
-
-        start_folder = notebook_folder(self._environ) or self._started_in
+        start_folder = gateway.notebook_folder(self._environ) or self._started_in
         return config.load(self._environ, own_agent=self._own_agent, start_folder=start_folder)
 
     def _load_settings(self) -> Settings:
         from ..permissions.rulebook import Rulebook
-        from . import gateway
 
         settings = self.load()
         self.notices += gateway.notices(settings, self._environ)
@@ -338,12 +317,6 @@ class KernelSession(ChatRunner):
         self.notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
         self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
         return settings
-
-
-def _notebook_key() -> str:
-    from .gateway import notebook_key
-
-    return notebook_key(os.environ)
 
 
 def _undone(display: Display, old: OldTurn, files: Sequence[str], cells: Sequence[str]) -> None:

@@ -15,10 +15,8 @@ from typing import Any
 
 from ..conversation.model import Entry, Notice
 from ..errors import trace
-from ..rendering.status import STARTING, render_status
 from . import vs_code
-from .cell import Bundle, Cell
-from .first_status import BLANK
+from .cell import BLANK, Bundle, Cell
 from .open_question import OpenQuestion
 from .pacer import MAX_PER_SECOND, Pacer
 from .slots import Slot, Slots
@@ -56,12 +54,7 @@ class OutputArea:
         self._when_drawn: list[Callable[[], None]] = []
         # The status that is not shown yet, and from when on one is shown.
         self._status: str | None = None
-        self._status_at = 0.0
-        if cell.status_id:
-            self._displayed.append(self._slots.begin_with(cell.status_id, STARTING, render_status(STARTING)))
-            cell.status_id = ""
-        else:
-            self._status_at = inf
+        self._status_at = inf
         self._is_vs_code = vs_code.is_cell(cell.cell_id)
         # Nothing is to be sent before this time of the loop, except at the very end.
         self._held = loop.time() + vs_code.HOLD_SECONDS if self._is_vs_code else 0.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -19,7 +18,6 @@ from ..notebook.live import (
     NotebookError,
     NotebookState,
     OpenDocuments,
-    Output,
 )
 from ..undo.cells import CellLog
 from .cell import Cell
@@ -217,22 +215,9 @@ def _cell(cell: Any) -> NotebookCell:
         type=kind,
         source=str(cell["source"]),
         execution_count=cell.get("execution_count"),
-        outputs=tuple(map(as_it_is_now, cell.get("outputs") or ())),
+        outputs=tuple(cell.get("outputs") or ()),
         running=bool(cell.get("running")),
     )
-
-
-def as_it_is_now(output: Output) -> Output:
-    """A progress bar of widgets with its texts of now: as of `tqdm.notebook`, its plain text says how it began."""
-    match output:
-        case {"data": {"application/vnd.jupyter.widget-view+json": {"model_id": str(model)}}}:
-            widgets = getattr(sys.modules.get("ipywidgets.widgets.widget"), "_instances", {})
-            values = getattr(widgets.get(model), "_trait_values", {})  # no code of the user's runs
-            parts = [child._trait_values for child in values.get("children", ())]
-            if any(part["_model_name"].endswith("ProgressModel") for part in parts):
-                texts = "".join(part["value"] for part in parts if part["_model_name"] == "HTMLModel")
-                return {**output, "data": {"text/html": texts}}
-    return output
 
 
 def _selected(state: NotebookState, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:

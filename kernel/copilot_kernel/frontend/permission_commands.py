@@ -8,6 +8,7 @@ from ..chat.choices import Choice
 from ..config import MODE_NAMES, PERMISSION_MODES, SETTINGS
 from ..errors import UsageError
 from ..permissions.rulebook import HERE, Kind, check
+from ..rendering.plain import quoted
 from ..rendering.report import Report
 from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, show_done
@@ -173,7 +174,9 @@ def _trust_report(now: CommandState) -> Report:
 
 
 def _decisions_report(now: CommandState) -> Report:
-    rows = tuple((str(each.number), each.what, each.outcome, each.by, each.rule, each.reason) for each in now.decisions)
+    rows = tuple(
+        (str(each.number), each.what, each.outcome, each.by, each.rule, quoted(each.reason)) for each in now.decisions
+    )
     missing = now.decisions[0].number - 1
     note = f"The first {missing} are no longer kept." if missing else ""
     return Report("Decisions", ("", "About", "Decision", "By", "Rule", "Why"), rows, note)

@@ -17,8 +17,8 @@ from ..permissions.question import PermissionAnswer, Question
 from ..rendering.answers import PLACES, answers_to
 from ..rendering.markup import Bundle
 from ..rendering.permission_options import settings_for
-from ..rendering.plain import visible_line, visible_text
-from ..rendering.question import headline, languages_in, question_html, question_text, render_question
+from ..rendering.plain import quoted, visible_line, visible_text
+from ..rendering.question import QuestionView
 from ..rendering.typed_answer import line_prompt, read_line, typed_answer
 from .open_question import NOBODY, AskLine, OpenQuestion
 
@@ -34,33 +34,28 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
     always_leaves_line = False
 
     def __init__(self, question: Question, root: str = "", places: tuple[Place, ...] = PLACES) -> None:
-        super().__init__(question.call.id, str(question.key), headline(question, root))
-        self.question, self._root, self._places = question, root, places
-        self.languages = languages_in(question)
+        self.view = view = QuestionView(question, root)
+        super().__init__(question.call.id, str(question.key), view.headline)
+        self.question, self.languages, self._places = question, view.languages, places
         self._review = policy.RuleReview(question, root, os.path.expanduser("~"))
 
     @cached_property
     def answers(self) -> Answers:
         """Buttons and fields of the question."""
-        return answers_to(self.question, self._root, self._places)
-
-    @cached_property
-    def html(self) -> str:
-        """All of it, without its buttons."""
-        return question_html(self.question, self._root)
+        return answers_to(self.view, self._places)
 
     @property
     def for_page(self) -> dict[str, Any]:
         """Data with which the page asks it."""
-        return {"title": self.title, "html": self.html, "answers": to_builtins(self.answers)}
+        return {"title": self.title, "html": self.view.html, "answers": to_builtins(self.answers)}
 
     @property
     def static(self) -> Bundle:
-        return render_question(self.question, self._root)
+        return self.view.bundle
 
     @property
     def printed(self) -> Bundle:
-        return {"text/plain": question_text(self.question, self._root), "text/html": self.html}
+        return {"text/plain": self.view.text, "text/html": self.view.html}
 
     def make_widgets(self, on_move: Callable[[], object]) -> AnswerCard:
         from copilot_widgets.permission import AnswerCard
@@ -77,7 +72,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
             answer = replace(answer, feedback=reply.reason)
         elif reply.rule:
             if complaint := self._review.complaint(reply.rule):
-                return visible_text(complaint)
+                return visible_text(quoted(complaint))
             answer = replace(answer, rule=reply.rule, keep=reply.keep)
         self.settle(answer)
         return ""

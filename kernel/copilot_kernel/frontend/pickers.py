@@ -15,9 +15,8 @@ from ..errors import CopilotError
 from ..rendering.markup import CHOICES, Bundle
 from ..rendering.plain import visible_line
 from ..rendering.report import render_done, render_report
-from .cell import Cell
+from .cell import BLANK, Cell
 from .command_output import UNCHANGED, Apply, Menu
-from .first_status import BLANK
 
 WAITING = "Waiting for the agent…"
 NOT_SET = "This could not be set."

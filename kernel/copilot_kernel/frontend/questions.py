@@ -1,12 +1,6 @@
 """The questions of a cell: the one function that asks them, and who may answer.
 
-A click, a line of input, or the card of the page answers; or nobody, when no client shows the question any more.
-
-JupyterLab drops the outputs of a running cell when its page is reloaded and the notebook was not saved: the kernel
-then waits for an answer to a question that is not shown. Kernels do not learn when a client goes, but when one
-connects. Then this adds a widget to the question: every client that draws it reports a view (`_view_count`). If none
-does within `GRACE_SECONDS`, the question is cancelled, unless the notebook was saved with it: JupyterLab does not draw
-the end of a long notebook before the user scrolls there.
+A click, a line of input, or the card of the page answers.
 
 VS Code handles no message while it asks for a line of input. So it is asked only where no button has appeared.
 """
@@ -16,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -37,12 +30,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-GRACE_SECONDS = 150.0
-"""Longer than JupyterLab waits before it saves a notebook by itself (120 s), and than a slow page takes to load."""
 ACTIVITY_SECONDS = 60.0
 """Between two signs of activity. Cullers look for minutes without a message from the kernel."""
 
-NOT_SHOWN = "no open page showed this question"
 QUESTION_WITHDRAWN = "withdrawn"
 NOT_ANSWERED = "no answer was given"
 
@@ -71,8 +61,6 @@ class Questions:
         self._seats = anyio.Semaphore(MAX_QUESTIONS)
         self._drawing = asyncio.Lock()
         self._cards: list[Card] = []
-        self.unseen: list[str] = []
-        """Heads of questions that were cancelled because no client showed them."""
 
     async def ask(self, question: OpenQuestion[T]) -> T:
         """Ask `question`; return its one answer. Cancelling this withdraws it."""
@@ -98,7 +86,7 @@ class Questions:
         """Show it, with buttons where there can be some; return what closes it."""
         cell = self._cell
         question.bundle = question.printed if cell.cell_id is None else question.static
-        if cell.widgets and not (vs_code.is_cell(cell.cell_id) and cell.clients.undrawn):
+        if cell.widgets and not (vs_code.is_cell(cell.cell_id) and cell.front_end.undrawn):
             self._add_buttons(question)
         close = self._output.open_question(question)
         if question.card is not None:
@@ -126,7 +114,7 @@ class Questions:
         """Return the first answer; the other ways to answer end with it."""
         async with anyio.create_task_group() as ways:
             ways.start_soon(self._keep_active)
-            for way in (self._ask_line, self._watch_views, self._page.follow):
+            for way in (self._ask_line, self._page.follow):
                 ways.start_soon(way, question)
             answer = await asyncio.wrap_future(question.answer)
             ways.cancel_scope.cancel()
@@ -146,36 +134,18 @@ class Questions:
             await question.shown.wait()
             if card is not None and await card.is_drawn(vs_code.DRAW_SECONDS):
                 return
-            cell.clients.undrawn |= card is not None
-        elif card is not None and cell.widgets_seen:
+            cell.front_end.undrawn |= card is not None
+        elif card is not None and cell.front_end.widgets_seen:
             return
         try:
-            answer = await question.read_lines(
-                lambda prompt: cell.input(vs_code.boxed(cell.cell_id, question.title) + prompt)
-            )
+            # VS Code asks apart from the cell, at the top of its window.
+            title = f"{question.title} " if is_vs_code else ""
+            answer = await question.read_lines(lambda prompt: cell.input(title + prompt))
         except EOFError:
             if is_vs_code or card is None:
                 question.settle(question.unanswered(NOT_ANSWERED))
         else:
             question.settle(answer)
-
-    async def _watch_views(self, question: OpenQuestion[Any]) -> None:
-        """Cancel it when a client has connected since the cell began and none shows it any more.
-
-        A client that connects during the grace time gets one of its own.
-        """
-        cell, card = self._cell, question.card
-        if card is None:
-            return
-        known = cell.others_before
-        while True:
-            known = await cell.clients.another(cell.session, known)
-            if await card.is_drawn(GRACE_SECONDS) or await asyncio.to_thread(_is_saved, card):
-                continue
-            if cell.clients.others(cell.session) == known:
-                self.unseen.append(question.short_title)
-                question.settle(question.unanswered(NOT_SHOWN))
-                return
 
     def _remove(self, card: Card | None) -> None:
         """Guard the others: they move up, under a pointer that has just clicked."""
@@ -192,16 +162,3 @@ class Questions:
         with self._cell.owning():
             for number, card in enumerate(self._cards, 1):
                 card.widget.number(number, len(self._cards))
-
-
-def _is_saved(card: Card) -> bool:
-    """Return whether the notebook on disk shows it. Unknown where the notebook is on another machine."""
-    from copilot_widgets.base import WIDGET_VIEW
-
-    from .. import config
-
-    model_id = str(card.widget.bundle()[WIDGET_VIEW]["model_id"])
-    try:
-        return model_id.encode() in Path(config.notebook()).read_bytes()
-    except OSError:
-        return False

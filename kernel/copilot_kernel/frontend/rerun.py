@@ -8,7 +8,6 @@ cell that waits behind a running one has lost its outputs on the page, and soon 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -30,13 +29,6 @@ from .vs_code import is_cell
 if TYPE_CHECKING:
     from ..chat import Turn
 
-MAX_ANSWERS = 200
-MAX_CHARACTERS = 20_000_000
-"""Limit of all answers that are kept in memory; the oldest go first."""
-
-MAX_UNCHANGED = 100
-"""Runs that changed no files, of the newest ones: their cells may be at work."""
-
 
 @dataclass(eq=False, slots=True)
 class OldTurn:
@@ -57,11 +49,6 @@ class OldTurn:
         """The outcome of a cell that shows it again: a stop was then, not now."""
         return None if self.turn is None or self.turn.stop_reason == "cancelled" else self.turn
 
-    @property
-    def size(self) -> int:
-        """Characters."""
-        return sum(len(str(value)) for data, _ in self.outputs for value in data.values())
-
 
 @dataclass(slots=True)
 class _Run:
@@ -78,14 +65,12 @@ class Reruns:
 
     def __init__(self) -> None:
         self._runs: dict[str, _Run] | None = None
-        self._answers: deque[OldTurn] = deque()
 
     async def begin(self, cell: Cell, prompt: str, settings: Settings, notebook: PageNotebook | None) -> OldTurn | None:
         """The last turn of the cell's next prompt, now shown again, if the prompt is not to be sent; None if it is."""
         if self._runs is None:
             path = await notebook.saved_at() if notebook else config.notebook()
             self._runs = await asyncio.to_thread(_saved_runs, path)
-            self._keep(turn for run in self._runs.values() for turn in run.turns)
         name = self._name(cell)
         old = self._last_turn(cell, name, prompt) if name else None
         if old is None or await _is_sent_again(cell, old, settings):
@@ -101,7 +86,6 @@ class Reruns:
         if run is None:
             return
         run.turns[-1] = turn if turn.files else OldTurn(turn.prompt, ())
-        self._keep([turn])
 
     def _name(self, cell: Cell) -> str:
         """Return the key of the cell's runs; empty if they are not known."""
@@ -120,26 +104,11 @@ class Reruns:
             before = run.turns if run and run.source == cell.source else ()
             self._runs.pop(name, None)  # the newest is the last one
             run = self._runs[name] = _Run(cell.request_id, cell.source, before=before)
-            self._forget()
         old = next(iter(run.before[len(run.turns) :]), None)
         if old is None or not (old.is_saved or old.prompt == prompt):
             old = OldTurn(prompt, ())
         run.turns.append(old)
         return old if old.files else None
-
-    def _forget(self) -> None:
-        """Old runs that changed no files."""
-        if self._runs is not None and len(self._runs) > 2 * MAX_UNCHANGED:
-            runs = list(self._runs.items())
-            old = {name: run for name, run in runs[:-MAX_UNCHANGED] if any(turn.files for turn in run.turns)}
-            self._runs = old | dict(runs[-MAX_UNCHANGED:])
-
-    def _keep(self, turns: Iterable[OldTurn]) -> None:
-        """The newest answers."""
-        self._answers.extend(turn for turn in turns if turn.files)
-        while len(self._answers) > MAX_ANSWERS or sum(each.size for each in self._answers) > MAX_CHARACTERS:
-            oldest = self._answers.popleft()
-            oldest.outputs, oldest.turn = (), None
 
 
 async def _is_sent_again(cell: Cell, old: OldTurn, settings: Settings) -> bool:

@@ -29,7 +29,7 @@ async def sessions(context: CommandContext, output: CommandOutput, rest: str) ->
     if rest not in ("", ALL):
         raise UsageError(f'Unknown argument "{rest}".')
     await context.list_sessions(here=rest != ALL)
-    await _choose(context, output, "sessions", by_button_only=True)
+    await _choose(context, output, "sessions")
 
 
 async def resume(context: CommandContext, output: CommandOutput, rest: str) -> None:
@@ -39,7 +39,7 @@ async def resume(context: CommandContext, output: CommandOutput, rest: str) -> N
             show_done(output, done)
     else:
         await context.list_sessions(here=True)
-        await _choose(context, output, "resume", by_button_only=False)
+        await _choose(context, output, "resume")
 
 
 new = doing(lambda chat, _: chat.new(), "The next prompt begins a new conversation.")
@@ -134,30 +134,27 @@ def ago(session: SessionInfo, now: datetime) -> str:
     return "just now"
 
 
-async def _choose(context: CommandContext, output: CommandOutput, command: str, *, by_button_only: bool) -> None:
+async def _choose(context: CommandContext, output: CommandOutput, command: str) -> None:
     now = context.situation(output.live)
 
     async def apply(_: int, index: int) -> str:
         return await _resume(context, output, now.sessions[index])
 
     if now.sessions:
-        menu = Menu(command, (_field(now),), listed(now), lambda: context.link, by_button_only)
-        await output.choose(menu, apply)
+        await output.choose(Menu(command, (_field(now),), listed(now), lambda: context.link), apply)
     else:
         output.show(listed(now))
 
 
 def _field(now: CommandState) -> PickerField:
     here, shown = now.state.id if now.state else "", now.sessions[:MAX_SESSION_BUTTONS]
-    shorts = short_ids(now.sessions)
     moment = datetime.now(UTC)
     names = (
         " · ".join(filter(None, (_title(each), ago(each, moment), "open" if each.id == here else ""))) for each in shown
     )
     more = len(now.sessions) - len(shown)
     label = f"The last {MAX_SESSION_BUTTONS} sessions; %resume ID resumes {more} more" if more else "Sessions"
-    words = tuple(shorts[each.id] for each in shown)
-    return PickerField(label, tuple(map(visible_text, names)), words=words, action="Resume")
+    return PickerField(label, tuple(map(visible_text, names)), action="Resume")
 
 
 async def _resume(context: CommandContext, output: CommandOutput, session: SessionInfo) -> str:

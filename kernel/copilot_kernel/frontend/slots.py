@@ -199,14 +199,6 @@ class Slots:
             if slot.question is not None:
                 slot.stop_asking()
 
-    def begin_with(self, display_id: str, words: str, bundle: Bundle) -> Slot:
-        """Begin with a display that already says, on top, what the turn is doing."""
-        self._header = Slot(
-            alone=True, lent=True, display_id=display_id, items={"status": StatusLine(words)}, shown=bundle
-        )
-        self._slots.append(self._header)
-        return self._header
-
     def show_status(self, words: str, *, is_brief: bool = False) -> None:
         """Say what the turn is doing, on top or below everything else; nothing without words, or below a question.
 

@@ -32,6 +32,8 @@ MAX_FILE_BUTTONS = 50
 NO_CHANGES = "No turn has changed a file since the agent's conversation was opened here."
 NOTHING_LEFT = "Nothing to restore."
 ONLY_RAN = "Nothing to restore: this turn only ran {}."
+HOW_TO_RESTORE = "Without buttons, type %undo {} restore."
+BY_BUTTON = "Only a button can do that: the change may not be the agent's."
 UNASKED = "Nothing was restored, because nobody can be asked here. To restore without asking, use %undo {} restore."
 
 
@@ -99,7 +101,8 @@ async def _choose(context: CommandContext, output: CommandOutput, plan: UndoPlan
     names = tuple(visible_text(name) for name, _ in choices)
     asked = PUT_BACK_WHICH if len(names) > 1 else PUT_BACK.format(names[0])
     output.show(_report(context, plan, cells))  # a picker hides what is shown in its place where there are no widgets
-    static = Report(note=asked if output.live else UNASKED.format(number))
+    how = HOW_TO_RESTORE.format(number) if plan.certain or cells.possible else BY_BUTTON
+    static = Report(note=f"{asked} {how}" if output.live else UNASKED.format(number))
     field = PickerField(asked, names, action="Restore")
     await output.choose(Menu(f"undo {number}", (field,), static, lambda: context.chat_runner.chat), apply)
 

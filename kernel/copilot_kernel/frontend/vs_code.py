@@ -25,8 +25,3 @@ def notebook_of(cell_id: str) -> str:
     """Return the path of the cell's notebook on this machine; empty if it was never saved, or is not here."""
     path = unquote(urlsplit(cell_id).path)
     return path if os.path.isabs(path) and os.path.isfile(path) else ""
-
-
-def boxed(cell_id: str | None, words: str) -> str:
-    """Return what goes before a prompt for input: VS Code asks apart from the cell, at the top of its window."""
-    return f"{words} " if is_cell(cell_id) else ""

@@ -75,10 +75,10 @@ class WarmStart:
         await self._kernel_session.close_reserve(CLOSE_LIMIT)
 
     async def _start(self) -> None:
+        import_needed()
         settings = self._kernel_session.load()
         if not _is_wanted(settings):
             return
-        import_needed()
         chat = await self._kernel_session.reserve_chat(settings)
         if chat is not None:
             await chat.prepare()

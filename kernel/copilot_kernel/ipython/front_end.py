@@ -21,7 +21,7 @@ from typing import Any
 
 from comm import get_comm_manager
 
-from ..frontend.cell import Cell, Clients, Request, message_type
+from ..frontend.cell import Cell, Request, message_type
 from ..frontend.vs_code import is_cell
 
 Handler = Callable[[Any, Any, dict[str, Any]], Any]
@@ -33,7 +33,6 @@ BUSY_INTERVAL = 1.0
 """Seconds between two `busy` messages of a waiting cell."""
 
 _COMMS = ("comm_open", "comm_msg", "comm_close")
-_CONTROL = "jupyter.widget.control"
 _FIRST_ASKED = ("kernel_info_request", "comm_info_request")
 
 
@@ -50,14 +49,14 @@ def request(kernel: Any) -> Request:
 
 
 @contextmanager
-def attended(kernel: Any, cell: Request, clients: Clients) -> Iterator[None]:
+def attended(kernel: Any, cell: Request) -> Iterator[None]:
     """While `cell` waits inside, answer pages that connect, and publish `busy` and `idle` for comm messages.
 
-    The cell is `busy` again after each. `clients` counts front ends that connect.
+    The cell is `busy` again after each.
     """
     handlers = {name: kernel.shell_handlers[name] for name in _COMMS if name in kernel.shell_handlers}
     busy = _StillBusy(partial(_publish, kernel, "busy", cell.parent))
-    ours = {name: partial(_handle, kernel, cell, busy, clients, handler) for name, handler in handlers.items()}
+    ours = {name: partial(_handle, kernel, cell, busy, handler) for name, handler in handlers.items()}
     kernel.shell_handlers.update(ours)
     try:
         with _informing(kernel, busy):
@@ -130,7 +129,6 @@ async def _handle(
     kernel: Any,
     cell: Request,
     busy: _StillBusy,
-    clients: Clients,
     handler: Handler,
     stream: Any,
     ident: Any,
@@ -144,19 +142,12 @@ async def _handle(
         result = None if _is_refused_elsewhere(cell, message) else handler(stream, ident, message)
         if isawaitable(result):
             await result
-        if _is_connection(message):
-            clients.connected(message["header"]["session"])
     finally:
         if publishes:
             _publish(kernel, "idle", message)
             busy.publish()
         else:
             asyncio.get_running_loop().call_soon(busy.publish)
-
-
-def _is_connection(message: Any) -> bool:
-    """Return True if a front end asks for the state of all widgets, as a page does that has just loaded."""
-    return bool(message["content"].get("target_name") == _CONTROL)
 
 
 def _is_refused_elsewhere(cell: Request, message: Any) -> bool:
@@ -223,7 +214,7 @@ class WidgetSupport:
 
     def __init__(self) -> None:
         self.widgets_seen = False
-        self.clients = Clients()
+        self.undrawn = False
         self._probe: asyncio.Task[None] | None = None
 
     def probe(self, cell: Cell) -> None:

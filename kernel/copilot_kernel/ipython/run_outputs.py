@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
-from ..frontend.page_notebook import as_it_is_now
 from ..notebook.live import NotebookError, Output
 
 MARK = "copilot_run"
@@ -164,6 +163,6 @@ class RunOutputs:
             return
         if message["metadata"].get(END):
             if not ended.done():
-                ended.set_result(tuple(map(as_it_is_now, collector.outputs)))
+                ended.set_result(tuple(collector.outputs))
         else:
             collector.add(message)

@@ -25,7 +25,7 @@ async def awaited(session: MagicSession, shell: Any, text: str, values: Mapping[
     kernel, loop = shell.kernel, asyncio.get_running_loop()
     session.watch_parents(kernel, shell.events)
     cell = IPythonCell(kernel, session.widgets, loop)
-    with attended(kernel, cell.request, session.widgets.clients), _Interrupts(session.interrupt).handled():
+    with attended(kernel, cell.request), _Interrupts(session.interrupt).handled():
         working = asyncio.wrap_future(session.start(cell, AwaitingThread(loop), text, values))
         try:
             return await asyncio.shield(working)

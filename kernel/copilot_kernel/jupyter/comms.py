@@ -9,7 +9,7 @@ from typing import Any
 import comm
 from comm.base_comm import BaseComm, CommManager
 
-from ..frontend.cell import Clients, Message, clean, owner
+from ..frontend.cell import Message, clean, owner
 
 
 class KernelComm(BaseComm):
@@ -41,7 +41,7 @@ class Comms(CommManager):
     def __init__(self) -> None:
         super().__init__()
         self.widgets_seen = False
-        self.clients = Clients()
+        self.undrawn = False
         self.register_target("jupyter.widget", partial(_to_widget_class, "handle_comm_opened"))
         self.register_target("jupyter.widget.control", self._control_opened)
 
@@ -60,7 +60,6 @@ class Comms(CommManager):
 
     def _control_opened(self, opened: BaseComm, message: Message) -> None:
         self.widgets_seen = True
-        self.clients.connected(str(message["header"]["session"]))
         _to_widget_class("handle_control_comm_opened", opened, message)
 
 

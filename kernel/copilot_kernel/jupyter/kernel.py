@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections import deque
 from traceback import format_exception
 from typing import Any
 
@@ -23,14 +22,11 @@ from ..rendering.plain import clean, visible_line
 from ..system.processes import parent
 from . import comms, lifetime
 from .dispatch import ConcurrentKernel
-from .history import Line, select
 
 Reply = dict[str, Any]
 
 PARENT = parent()
 """The parent at import: it may end while the kernel starts."""
-MAX_HISTORY = 1_000
-"""Cells that are kept for front ends that ask for history."""
 INTERRUPT_LATENCY = 0.01
 """Seconds that an interrupt which came while the event loop was busy may take to reach it."""
 NO_WIDGETS = "Questions are asked as text: this ipykernel has changed {}, which buttons in a running cell depend on.\n"
@@ -78,7 +74,6 @@ class CopilotKernel(ConcurrentKernel):
             started_in=started_in,
         )
         self._warm_start = WarmStart(self.kernel_session)
-        self.history: deque[Line] = deque(maxlen=MAX_HISTORY)
         self._turn: asyncio.Task[Reply] | None = None
         # Since the running cell began.
         self._interrupted = False
@@ -103,8 +98,6 @@ class CopilotKernel(ConcurrentKernel):
         if silent:
             return self._silent(code)
         self._warm_start.skip()
-        if store_history and code.strip():
-            self.history.append((0, self.execution_count, code))
         cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id)
         try:
             return await self._execute(cell, code)
@@ -196,23 +189,6 @@ class CopilotKernel(ConcurrentKernel):
         """Ask for more lines only in an open code fence."""
         fences = sum(line.lstrip().startswith("```") for line in code.splitlines())
         return {"status": "incomplete", "indent": ""} if fences % 2 else {"status": "complete"}
-
-    async def do_history(
-        self,
-        hist_access_type: str,
-        output: bool,
-        raw: bool,
-        session: Any = None,
-        start: int | None = None,
-        stop: int | None = None,
-        n: int | None = None,
-        pattern: str | None = None,
-        unique: bool = False,
-    ) -> Reply:
-        """Answer as `history.py` describes."""
-        lines = select(self.history, hist_access_type, n=n, pattern=pattern, unique=unique, start=start, stop=stop)
-        pairs = [(number, count, (code, None)) for number, count, code in lines]
-        return {"status": "ok", "history": pairs if output else lines}
 
     # -- the process ----------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from .permission_options import (
     remembered,
 )
 from .plain import visible_text
-from .question import allowed_by, folded_amount, is_alarming
+from .question import QuestionView
 
 NO_REASON = "Say what to do instead, or go back and deny without a reason."
 ALWAYS = "Always allow ▾"
@@ -38,15 +38,14 @@ PLACES = (Place("session", "This conversation only"), Place("settings", "All con
 """Places to keep a rule, for notebooks."""
 
 
-def answers_to(question: Question, root: str = "", places: tuple[Place, ...] = PLACES) -> Answers:
-    """The answers to `question`. `root` is the project's folder; without `places`, a rule holds for the conversation.
+def answers_to(view: QuestionView, places: tuple[Place, ...] = PLACES) -> Answers:
+    """The answers to a question; without `places`, a rule holds for the conversation.
 
     What is alarming is not highlighted, and we offer no rule that would allow it again.
     """
-    about, options = allowed_by(question, root), question.options
-    reject = None if question.head else rejection_to_explain(options)
-    is_calm = not is_alarming(question, root)
-    choices = tuple(_choices(question, about, is_calm=is_calm))
+    question, about, is_calm = view.question, view.about, not view.is_alarming
+    reject = None if question.head else rejection_to_explain(question.options)
+    choices = tuple(_choices(view, is_calm=is_calm))
     kept = tuple(each for each in choices if each.is_remembered)
     rule = _rule(question, about, kept, places) if is_calm else None
     inside = rule.choices if rule else ()
@@ -58,8 +57,8 @@ def answers_to(question: Question, root: str = "", places: tuple[Place, ...] = P
     )
 
 
-def _choices(question: Question, about: str, *, is_calm: bool) -> Iterator[Choice]:
-    options, amount = question.options, folded_amount(question)
+def _choices(view: QuestionView, *, is_calm: bool) -> Iterator[Choice]:
+    question, options, amount = view.question, view.question.options, view.folded_amount
     for number in sorted(range(len(options)), key=lambda number: _rank(options[number])):
         option = options[number]
         if is_for_a_reason(option, options):
@@ -67,7 +66,7 @@ def _choices(question: Question, about: str, *, is_calm: bool) -> Iterator[Choic
         allows, is_kept = option.kind == "allow_once", option.kind in STANDING
         name, words = label(question, option), agents_words(question, option)
         remarks = ", ".join(filter(None, (remark(option), amount if allows else "")))
-        effect = remembered(question, option) if is_kept else about
+        effect = remembered(question, option) if is_kept else view.about
         yield Choice(
             option=number,
             label=f"{name} ({remarks})" if remarks else name,

@@ -26,7 +26,7 @@ MAX_SAVED_CHARS = 7_000_000
 """Limit of base64 that is offered for saving, since the notebook would have to hold it."""
 SENT_ALONG = "Sent along"
 _GREY = f"color:{GREY}"
-_CONTEXT = re.compile(r"notebook:(?:(error)|(cell|variable|value)/(.+))", re.DOTALL)
+_CONTEXT = re.compile(r"notebook:(?:(error)|cell/[^?]+(?:\?number=([0-9]*))?|(variable|value)/(.+))", re.DOTALL)
 _WEB = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
 
 
@@ -43,7 +43,12 @@ def context_name(block: Block) -> str:
     match = _CONTEXT.fullmatch(block.uri) if isinstance(block, EmbeddedResource) and block.text is not None else None
     if match is None:
         return ""
-    return "the error in the last cell" if match[1] else f"{match[2]} {unquote(match[3])}"
+    error, number, kind, name = match.groups()
+    if error:
+        return "the error in the last cell"
+    if kind:
+        return f"{kind} {unquote(name)}"
+    return f"cell {number}" if number else "a cell"
 
 
 def attachment_html(block: Block) -> str:

@@ -37,7 +37,7 @@ from .markup import (
 )
 from .output import shortened
 from .own_tools import NOTICE_OF_READS, is_own_read, looked_at, sentence
-from .plain import one_line, prose, visible_line, visible_text
+from .plain import one_line, prose, quoted, visible_line, visible_text
 from .tool_call import LOOKUPS, OF_TASK, Row, attachments, render_tool_call
 
 MAX_GROUP = 30
@@ -184,6 +184,7 @@ def render_notice(notice: Notice) -> Bundle:
     word = notice.severity if notice.severity in ("warning", "error") else ""
     json = shortened(raw.as_json(notice.raw)) if notice.raw is not None else ""
     title = visible_line(notice.title) if notice.about.startswith("refused ") else one_line(notice.title)
+    title = quoted(title)
     html = lines((
         row(span(f"{mark} {word}".strip(), f"color:{colour}"), escape(title)),
         f"<div>{muted(notice.description)}</div>" if notice.description else "",

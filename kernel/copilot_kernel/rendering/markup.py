@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ..permissions.drives import below, has_drive
-from .plain import is_visible, prose, visible, visible_line
+from .plain import CODE_SPAN, is_visible, prose, visible, visible_line
 
 Bundle = dict[str, Any]
 """MIME type to data; there is always `text/plain`."""
@@ -72,7 +72,6 @@ PRE = (
 CODE = f"background-color:{TINT};padding:1px 4px;border-radius:3px;{FONT}"
 UNDERLINED = "text-decoration:underline"
 """Style of links: nbconvert and JupyterLab tell them from other text by their colour alone."""
-_CODE = re.compile(r"`([^`\n]+)`")
 _EMPTY_LINE = re.compile(r"\n(?=[ \t]*\n)")
 INDENT = ";margin-left:20px"
 CARD = "margin:2px 0;padding:1px 0 1px 10px;border-left:3px solid;border-left-color:"
@@ -101,7 +100,7 @@ def code(text: object) -> str:
 def with_code(text: str, style: str = "") -> str:
     """Exposed `text` in our own `style`, with what stands between backticks as code; empty for empty text."""
     draw = partial(named, style=style) if style else exposed
-    parts = enumerate(_CODE.split(text))
+    parts = enumerate(CODE_SPAN.split(text))
     return "".join(code(part) if index % 2 else draw(part) for index, part in parts if part)
 
 

@@ -30,6 +30,7 @@ _WHITE = re.compile(r"[ \t\r\n]+")
 _MAX_EMPTY_LINES = 3
 _RUNS = re.compile(rf"(\n(?:[ \t]*\n){{{_MAX_EMPTY_LINES},}}|[ -~]+)")
 _PLAIN = re.compile(r"[ -~\t\n]*")
+CODE_SPAN = re.compile(r"`([^`\n]+)`")
 _PLAIN_RUNS = re.compile(r"([ -~\t\n]+)")
 
 
@@ -91,6 +92,11 @@ def unbroken(text: object) -> str:
 def visible_line(text: object) -> str:
     """`text` on one line with hidden characters made visible."""
     return visible_text(unbroken(text))
+
+
+def quoted(text: str) -> str:
+    """`text` with quotation marks in place of Markdown's backticks, for where these would be shown as they are."""
+    return CODE_SPAN.sub(r"“\1”", text)
 
 
 def hidden_warning(texts: Iterable[str]) -> str:

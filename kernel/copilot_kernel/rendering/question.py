@@ -7,6 +7,7 @@ rest is folded. What is long says how much more there is. `typed_answer` has how
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from ..permissions import inputs
@@ -33,7 +34,7 @@ from .markup import (
     without_buttons,
 )
 from .permission_options import STANDING, WHY, agents_words, is_for_a_reason, label, remembered
-from .plain import hidden_warning, split_lines, visible_line, visible_text
+from .plain import hidden_warning, quoted, split_lines, visible_line, visible_text
 from .subject import SUBFOLDER, LocatedPath, remarks_on, subject
 from .tool_call import languages_of
 
@@ -83,11 +84,12 @@ class Part(NamedTuple):
 
 
 class QuestionView:
-    """View of `question`. `root` is the project's folder."""
+    """View of `question`: found once, and printed as HTML and as text. `root` is the project's folder."""
 
     def __init__(self, question: Question, root: str = "") -> None:
         self.question, self.call, self.root = question, question.call, root
         self.subject = about = subject(question, root)
+        self.why = quoted(question.why)
         self.title = "" if about.is_evident else about.title
         is_other = about.commands or about.is_of_notebook or about.mcp_tool
         is_of_file = self.call.kind == "edit" and len(about.changes) == 1 and not is_other
@@ -116,25 +118,91 @@ class QuestionView:
             return f"Delete {named}?", "" if self.title in f"Delete {named}?" else self.title
         return _HEADS.get(kind, f"Allow this ({kind})?"), self.title
 
+    @cached_property
+    def html(self) -> str:
+        """All of it as HTML, without buttons; nothing is cut."""
+        head, title = self.head
+        amounts, shown = "", exposed(head)
+        if self.file:
+            place, change = self.file
+            amounts, shown = remarks(change, is_named=True), f"{_verb(change)} {file_link(place.path, self.root)}?"
+        bold = f'<span style="font-weight:bold">{shown}</span>'
+        in_view, folded = (lines(part.html for part in self._parts if part.in_view == each) for each in (True, False))
+        details = fold(muted("Details"), folded) if folded else ""
+        return card(lines((row(_MARK, bold, exposed(title), amounts), in_view, details)), AMBER, ASKED)
+
+    @cached_property
+    def text(self) -> str:
+        """All of it for a terminal."""
+        about, (head, _) = self.subject, self.head
+        is_said = (
+            self.question.head or about.is_titled_by_tool or about.title in (*about.commands, head.removesuffix("?"))
+        )
+        shown = [visible_text(head if is_said else f"{head} {about.title}")]
+        for part in self._parts:
+            if part.text:
+                body = visible_text(part.text).rstrip("\n").replace("\n", "\n  ")
+                shown.append(f"{visible_text(part.name)}:\n  {body}")
+        return lines(shown)
+
     @property
-    def parts(self) -> Iterator[Part]:
+    def bundle(self) -> Bundle:
+        """The question without its buttons, as it is kept in a notebook."""
+        return bundle(self.html + without_buttons(muted(OPEN)), f"{self.text}\n{OPEN}")
+
+    @property
+    def headline(self) -> str:
+        """The question and what it is about on one line, such as `Run this command? ls -l`."""
+        head, title = self.head
+        gist = title if self.subject.mcp_tool else self.about
+        return visible_line(head if gist in head else f"{head} {gist}")
+
+    @property
+    def folded_amount(self) -> str:
+        """Say how much an answer is about if a part of it is folded, such as `all 41 changed lines`; else empty."""
+        about, changes = self.subject, [change for _, change in self.subject.changes]
+        if any(map(folded_lines, changes)):
+            return f"all {sum(change.count('+') + change.count('-') for change in changes)} changed lines"
+        texts = (*about.commands, *about.code, *(self.call.deletes or ())[:1])
+        if not any(_split(text)[1] for text in texts):
+            return ""
+        count = sum(map(_line_count, texts))
+        return f"all {count} lines" if count > 1 else f"all {sum(map(len, texts))} characters"
+
+    @property
+    def languages(self) -> set[str]:
+        """Languages of its changes, commands and code: to draw them needs lexers."""
+        others = {"bash": self.subject.commands, "python": self.subject.code}
+        return languages_of(self.call) | {language for language, texts in others.items() if texts}
+
+    @property
+    def is_alarming(self) -> bool:
+        """True if something is out of the ordinary, as the warnings say: nothing may suggest to allow it."""
+        places = (*self.subject.paths, *filter(None, [self.subject.folder]))
+        return any(place.remark not in ("", SUBFOLDER) for place in places) or any(self._warnings)
+
+    @cached_property
+    def _parts(self) -> tuple[Part, ...]:
         """Everything but the head, in the order in which it is read."""
+        return tuple(self._all_parts())
+
+    def _all_parts(self) -> Iterator[Part]:
         yield from (*self._asked(), *self._facts())
-        for colour, line in self.warnings:
+        for colour, line in self._warnings:
             html = f'<div style="color:{colour};margin:4px 0">⚠ {exposed(line)}</div>'
             yield Part("Warning", line if colour == RED else "", html)
         yield Part("Reach", self.question.sandbox, muted(self.question.sandbox))
         yield from self._reasons()
 
     @property
-    def warnings(self) -> Iterator[tuple[str, str]]:
+    def _warnings(self) -> Iterator[tuple[str, str]]:
         """Return what is out of the ordinary: colour and words. In text, all but the red is beside its subject."""
         about, question = self.subject, self.question
         if hidden := hidden_warning(about.texts):
             yield RED, hidden
         places = (*(place for place, _ in about.changes), *(about.paths if about.is_evident else ()))
         marked = (f"{place.remark.capitalize()}: {place.path}" for place in dict.fromkeys(places) if place.remark)
-        more = (*marked, *remarks_on(about.commands), "" if question.is_routine else question.why)
+        more = (*marked, *remarks_on(about.commands), "" if question.is_routine else self.why)
         yield from ((AMBER, line) for line in more if line)
 
     @property
@@ -187,8 +255,8 @@ class QuestionView:
         """Why the user is asked, what would allow it, and what the agent makes of an answer that it remembers."""
         question, options = self.question, self.question.options
         rules = list(map(LocatedPath, question.rules))
-        if question.why:
-            yield _text_fact("Why you are asked", question.why)
+        if self.why:
+            yield _text_fact("Why you are asked", self.why)
         if rules:
             yield _fact(f"Rule{'s' * (len(rules) > 1)} that would allow this", *rules, font=FONT, in_view=False)
         for option in options:
@@ -202,81 +270,10 @@ class QuestionView:
             yield _fact(AGENTS_WORDS, *map(LocatedPath, named), in_view=False)
 
 
-def render_question(question: Question, root: str = "") -> Bundle:
-    """The question without its buttons, as it is kept in a notebook. `root` is the project's folder."""
-    html, text = question_html(question, root), question_text(question, root)
-    return bundle(html + without_buttons(muted(OPEN)), f"{text}\n{OPEN}")
-
-
 def render_confirmation(title: str) -> Bundle:
     """A question of our own, without its buttons."""
     html = row(_MARK, span(title, "font-weight:bold")) + without_buttons(muted(OPEN))
     return bundle(card(html, AMBER, ASKED), f"{title}\n{OPEN}")
-
-
-def question_html(question: Question, root: str = "") -> str:
-    """Everything; nothing is cut."""
-    view = QuestionView(question, root)
-    (head, title), parts = view.head, list(view.parts)
-    amounts, shown = "", exposed(head)
-    if view.file:
-        place, change = view.file
-        amounts, shown = remarks(change, is_named=True), f"{_verb(change)} {file_link(place.path, root)}?"
-    bold = f'<span style="font-weight:bold">{shown}</span>'
-    in_view, folded = (lines(part.html for part in parts if part.in_view == each) for each in (True, False))
-    details = fold(muted("Details"), folded) if folded else ""
-    return card(lines((row(_MARK, bold, exposed(title), amounts), in_view, details)), AMBER, ASKED)
-
-
-def question_text(question: Question, root: str = "") -> str:
-    """Everything, for a terminal."""
-    view = QuestionView(question, root)
-    about, (head, _) = view.subject, view.head
-    is_said = question.head or about.is_titled_by_tool or about.title in (*about.commands, head.removesuffix("?"))
-    shown = [visible_text(head if is_said else f"{head} {about.title}")]
-    for part in view.parts:
-        if part.text:
-            body = visible_text(part.text).rstrip("\n").replace("\n", "\n  ")
-            shown.append(f"{visible_text(part.name)}:\n  {body}")
-    return lines(shown)
-
-
-def headline(question: Question, root: str = "") -> str:
-    """The question and what it is about on one line, such as `Run this command? ls -l`."""
-    view = QuestionView(question, root)
-    head, title = view.head
-    gist = title if view.subject.mcp_tool else view.about
-    return visible_line(head if gist in head else f"{head} {gist}")
-
-
-def allowed_by(question: Question, root: str = "") -> str:
-    """Return `QuestionView.about`."""
-    return QuestionView(question, root).about
-
-
-def folded_amount(question: Question) -> str:
-    """Say how much an answer is about if a part of it is folded, such as `all 41 changed lines`; else empty."""
-    about = subject(question, "")
-    if any(folded_lines(change) for _, change in about.changes):
-        return f"all {sum(change.count('+') + change.count('-') for _, change in about.changes)} changed lines"
-    texts = (*about.commands, *about.code, *filter(None, [about.deleted]))
-    if not any(_split(text)[1] for text in texts):
-        return ""
-    count = sum(map(_line_count, texts))
-    return f"all {count} lines" if count > 1 else f"all {sum(map(len, texts))} characters"
-
-
-def languages_in(question: Question) -> set[str]:
-    """Return the languages of its changes, commands and code: to draw them needs lexers."""
-    about = subject(question, "")
-    return {*languages_of(question.call), *(["bash"] if about.commands else []), *(["python"] if about.code else [])}
-
-
-def is_alarming(question: Question, root: str = "") -> bool:
-    """Something about it is out of the ordinary, as its warnings say: nothing may suggest to allow it, or its like."""
-    view = QuestionView(question, root)
-    places = (*view.subject.paths, *filter(None, [view.subject.folder]))
-    return any(place.remark not in ("", SUBFOLDER) for place in places) or any(view.warnings)
 
 
 def _verb(change: Change) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .markup import AMBER, BLUE, FONT, GREY, LINE, RED, Bundle, bundle, card, escape, fold, lines, muted, pre, row, span
 from .output import SHORT, shortened
-from .plain import one_line, prose, visible_line
+from .plain import one_line, prose, quoted, visible_line
 
 _RETRY = "run this cell again"
 _CELL = "text-align:left;padding:1px 16px 1px 0"
@@ -56,7 +56,7 @@ class Report:
 
 def render_report(report: Report, wording: Wording = CELL) -> Bundle:
     """A table with a title and a note."""
-    title, note = wording.adapt(report.title), wording.adapt(report.note)
+    title, note = wording.adapt(report.title), quoted(wording.adapt(report.note))
     headed = bool(report.head)
     table = [report.head, *report.rows] if headed else report.rows
     shown = _columns(table, headed, wording) if report.rows else []

@@ -61,8 +61,7 @@ class Subject:
     """The parts of a question; texts as the agent sent them, hidden characters included.
 
     A command runs in `folder`, `code` in the notebook's kernel; `paths` are all that are named, except those that
-    head a change; `deleted` is the text of a file that goes; `rest` holds
-    name and text of everything else. `mcp_tool`: server and tool, where both are known;
+    head a change; `rest` holds name and text of everything else. `mcp_tool`: server and tool, where both are known;
     `is_titled_by_tool`: the title says nothing else.
     """
 
@@ -76,7 +75,6 @@ class Subject:
     is_of_notebook: bool
     mcp_tool: tuple[str, str] | None
     is_titled_by_tool: bool
-    deleted: str = ""
 
     @property
     def is_evident(self) -> bool:
@@ -117,7 +115,6 @@ def subject(question: Question, root: str) -> Subject:
         is_of_notebook=is_ours,
         mcp_tool=tool,
         is_titled_by_tool=tool is not None and inputs.title(call) == " · ".join(tool),
-        deleted=call.deletes[0] if call.deletes else "",
     )
 
 

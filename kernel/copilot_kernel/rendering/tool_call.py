@@ -44,7 +44,7 @@ from .markup import (
 )
 from .output import SHORT, output_html, output_text
 from .own_tools import is_own_read, own_tool, sentence
-from .plain import unbroken, visible_line, visible_text
+from .plain import quoted, unbroken, visible_line, visible_text
 from .subject import change_of, unfenced
 
 LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "fetched {} page{}"}
@@ -250,9 +250,9 @@ def _headline(view: _CallView) -> Shown:
         _title(view),
         *view.places(),
         Shown(remarks(view.change), amount(view.change)) if view.change else Shown(),
-        Shown(with_code(said, f"color:{look.colour}"), "" if is_done else visible_text(look.words)),
-        Shown(with_code(warning, f"color:{view.accusation or GREY}"), visible_line(warning)),
-        Shown(with_code(view.decision, grey), visible_text(view.decision)),
+        Shown(with_code(said, f"color:{look.colour}"), "" if is_done else visible_text(quoted(look.words))),
+        Shown(with_code(warning, f"color:{view.accusation or GREY}"), visible_line(quoted(warning))),
+        Shown(with_code(view.decision, grey), visible_text(quoted(view.decision))),
     )
     text = " · ".join(part.text for part in parts if part.text)
     return Shown(" ".join(filter(None, (icon, *(part.html for part in parts)))), f"{look.mark} {text}")

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import threading
-from ast import literal_eval
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -32,7 +31,6 @@ from .limits import Activity, Limits
 from .metrics import Metrics
 from .openai.completions import ChatCompletionsHandler
 from .openai.conversations import ConversationCache
-from .openai.openapi import OpenApiHandler
 from .pool import AgentPool
 from .standalone import StandaloneServer
 
@@ -58,7 +56,6 @@ OWN_ROUTES: Mapping[str, type[Handler]] = {
     "/chat/ws": ChatSocket,
     "/status": status.StatusHandler,
     "/metrics": status.MetricsHandler,
-    "/openapi.json": OpenApiHandler,
 }
 """Routes only below OWN_PATH."""
 NOT_OFFERED = "embeddings|audio|images|files|moderations|fine_tuning|batches|assistants|threads|completions"
@@ -66,46 +63,6 @@ NOT_OFFERED = "embeddings|audio|images|files|moderations|fine_tuning|batches|ass
 
 # RFC 6454, 6.2.
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#*A-Z]+")
-
-
-class StringList(List[str]):
-    """A list of strings; a string that holds such a list (`"['a', 'b']"`) counts as one.
-
-    On the command line of Jupyter's own server, which parses our options before it knows their types, traitlets takes
-    such a string for the only item of the list.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(Unicode(), **options)
-
-    def from_string(self, s: str) -> list[str]:
-        """`validate` does the work: traitlets ignores errors raised here."""
-        return [s]
-
-    def from_string_list(self, s_list: list[str]) -> list[str]:
-        return list(s_list)
-
-    def validate(self, obj: Any, value: Any) -> list[str]:
-        """Raises TraitError."""
-        items = [value] if isinstance(value, str) else value
-        if isinstance(items, list | tuple):
-            items = [text for item in items for text in self._strings(obj, item)]
-        return super().validate(obj, items) or []
-
-    def _strings(self, obj: Any, item: Any) -> list[Any]:
-        if not (isinstance(item, str) and item.lstrip().startswith("[")):
-            return [item]
-        try:
-            found = literal_eval(item.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            found = None
-        if not isinstance(found, list):
-            option = f"--{type(obj).__name__}.{self.name}"
-            raise TraitError(
-                f"{option}: {item!r:.100} is not a list. Write {option}=VALUE once for each value, "
-                f"or all of them as {option}=\"['VALUE', 'VALUE']\"."
-            )
-        return found
 
 
 class CopilotApp(ExtensionApp):
@@ -123,9 +80,9 @@ class CopilotApp(ExtensionApp):
     root_paths = Bool(True, help="Whether the routes are also at `/v1/…`, `/api/chat/…` and `/health`.").tag(
         config=True
     )
-    cors_origins = StringList(help="Origins whose pages may call the API: `https://example.org`, without a path.").tag(
-        config=True
-    )
+    cors_origins = List(
+        Unicode(), help="Origins whose pages may call the API: `https://example.org`, without a path."
+    ).tag(config=True)
     rate_limit = Int(120, min=0, help="Turns and lists of models or sessions per minute; 0: no limit.").tag(config=True)
     concurrency = Int(64, min=0, help="Concurrent turns; 0: no limit.").tag(config=True)
     request_log = Bool(False, help="Log a line for each request: method, route, status, seconds.").tag(config=True)
@@ -142,14 +99,14 @@ class CopilotApp(ExtensionApp):
         "default",
         help="Mode of HTTP requests. `default` rejects every question.",
     ).tag(config=True)
-    allow = StringList(help="Rules for HTTP requests: `Read`, `Bash(git *)`, …").tag(config=True)
+    allow = List(Unicode(), help="Rules for HTTP requests: `Read`, `Bash(git *)`, …").tag(config=True)
     chat_key = Unicode(help="Key of the chat of a standalone server, which has no chat without one.").tag(config=True)
     chat_permission_mode = Enum(
         PERMISSION_MODES,
         "default",
         help="Mode of new chats. A chat can only choose a stricter one.",
     ).tag(config=True)
-    chat_allow = StringList(help="Rules for the chat: `Read`, `Bash(git *)`, …").tag(config=True)
+    chat_allow = List(Unicode(), help="Rules for the chat: `Read`, `Bash(git *)`, …").tag(config=True)
     agent_mode = Unicode(
         "plan", help="The agent's mode for HTTP requests, if it has it; empty: the agent's default."
     ).tag(config=True)
@@ -269,7 +226,6 @@ class CopilotApp(ExtensionApp):
         """End every conversation and every agent."""
         self._sweeper.stop()
         await self.context.chats.close()
-        self.context.media.close()
         await self.context.pool.close()
 
     async def _sweep(self) -> None:

@@ -11,10 +11,7 @@ import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Literal
-
-from pydantic import Field
-from typing_extensions import TypedDict
+from typing import TypedDict
 
 from ..acp.lenient import as_dict, as_list, as_str, opt_int
 from ..acp.messages import AgentInfo, ConfigUpdate, Json, Mode, SessionState
@@ -30,8 +27,8 @@ _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._~:@+/-]+")
 class ModelObject(TypedDict):
     """One model, as clients get it; what the agent does not report is null. `created`: when we first saw it."""
 
-    id: Annotated[str, Field(min_length=1)]
-    object: Literal["model"]
+    id: str
+    object: str
     created: int
     owned_by: str
     name: str

@@ -37,7 +37,6 @@ ERROR_TYPES: Mapping[int, str] = {
     403: "permission_error",
     404: "not_found",
     405: "method_not_allowed",
-    426: "upgrade_required",
     429: "rate_limit_error",
     500: "server_error",
     501: "not_implemented",
@@ -148,21 +147,10 @@ def json_object(text: str | bytes | bytearray, name: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{name} {_json_problem(error)}.", "Send one JSON object.") from None
+        raise UsageError(f"{name} is not JSON: {error}.", "Send one JSON object.") from None
     if not isinstance(found, dict):
         raise UsageError(f"{name} is not a JSON object.", "Send one JSON object.")
     return found
-
-
-def _json_problem(error: ValueError | RecursionError) -> str:
-    match error:
-        case json.JSONDecodeError():
-            return f"is not JSON: {error.msg}, line {error.lineno}, column {error.colno}"
-        case UnicodeDecodeError():
-            return "is not JSON: its bytes are not UTF-8"
-        case RecursionError():
-            return "is nested too deeply"
-    return "contains a number with too many digits"
 
 
 def first_problem(error: ValidationError, body: Any) -> tuple[list[str | int], str]:

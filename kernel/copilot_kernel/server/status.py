@@ -8,7 +8,6 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from .catalogue import ModelObject
 from .errors import ApiError
 from .handler import Handler
-from .openai.schema import Health, ServerStatus
 
 
 class HealthHandler(Handler):
@@ -19,7 +18,7 @@ class HealthHandler(Handler):
     @allow_unauthenticated
     def get(self) -> None:
         """`models_available` is the number last known; 0 before the agent was first needed."""
-        self.answer_json(Health(status="ok", models_available=len(self.context.pool.catalogue.models)))
+        self.answer_json({"status": "ok", "models_available": len(self.context.pool.catalogue.models)})
 
 
 class StatusHandler(Handler):
@@ -31,15 +30,15 @@ class StatusHandler(Handler):
         """State, models, and how many conversations, agents and turns there are."""
         pool = self.context.pool
         self.answer_json(
-            ServerStatus(
-                state="running",
-                alone=self.context.is_standalone,
-                port=self.settings["serverapp"].port,
-                models=[model["id"] for model in pool.catalogue.models.values()],
-                sessions=pool.conversations,
-                agents=pool.running,
-                turns=len(self.context.limits.activity),
-            )
+            {
+                "state": "running",
+                "alone": self.context.is_standalone,
+                "port": self.settings["serverapp"].port,
+                "models": [model["id"] for model in pool.catalogue.models.values()],
+                "sessions": pool.conversations,
+                "agents": pool.running,
+                "turns": len(self.context.limits.activity),
+            }
         )
 
 

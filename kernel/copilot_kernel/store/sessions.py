@@ -1,25 +1,26 @@
-"""The sessions that Copilot CLI keeps on disk: where their logs are, and a summary of each from its beginning.
+"""The sessions that Copilot CLI keeps on disk: where their logs are, what is in one, and a summary from its beginning.
 
-Two layouts: `session-state/{id}/events.jsonl`, and before it `session-state/{id}.jsonl`.
+A log is `session-state/{id}/events.jsonl`. Copilot imports logs of the layout before this one when it resumes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from ..acp.lenient import as_dict, as_str
+from ..acp.lenient import as_dict, as_str, load
+from ..acp.messages import Json
 from ..errors import CopilotError
-from .log import LogEvent, ReadStats, events
 
 FOLDER = "session-state"
 LOG = "events.jsonl"
-NOTES = "workspace.yaml"
+START, PROMPT = "session.start", "user.message"
+DAMAGED = "damaged"
+"""The type of the event that takes the place of a line that cannot be read."""
 _MAX_HEAD_EVENTS = 20
-_MAX_NOTES_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +43,54 @@ def folders(environ: Mapping[str, str], config_dir: str = "") -> tuple[Path, ...
 
 
 def stored(places: Iterable[Path]) -> list[StoredSession]:
-    """Every session in these folders, the latest first; of one id the newer layout, else the newer log."""
-    logs = sorted(
-        (log for place in places for log in _logs(place)), key=lambda log: (log.path.name == LOG, log.modified)
-    )
+    """Every session in these folders, the latest first; of two logs of one id, the newer one."""
+    logs = sorted((log for place in places for log in _logs(place)), key=lambda log: log.modified)
     found = {log.id: log for log in logs}
     return sorted(found.values(), key=lambda log: (-log.modified, log.id))
 
 
 def _logs(place: Path) -> Iterator[StoredSession]:
     """Regular files only: opening anything else might block."""
-    with suppress(OSError):
-        for entry in sorted(place.iterdir()):
-            session, path = (entry.stem, entry) if entry.suffix == ".jsonl" else (entry.name, entry / LOG)
-            with suppress(OSError):
-                if path.is_file() and not entry.name.startswith("."):
-                    status = path.stat()
-                    yield StoredSession(session, path, status.st_mtime, status.st_size)
+    for path in place.glob(f"[!.]*/{LOG}"):
+        with suppress(OSError):
+            if path.is_file():
+                status = path.stat()
+                yield StoredSession(path.parent.name, path, status.st_mtime, status.st_size)
+
+
+# -- events -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LogEvent:
+    """One line of a log. `agent` is set for a sub-agent's event."""
+
+    type: str
+    data: Json
+    agent: str = ""
+    time: str = ""
+
+
+def events(path: Path) -> Generator[LogEvent, None, None]:
+    """The events of a log, in order. Raises CopilotError."""
+    try:
+        with path.open("rb") as lines:
+            for line in lines:
+                if line.strip():
+                    yield _event(line)
+    except OSError as error:
+        raise CopilotError(f"The log {path} cannot be read: {error.strerror or error}") from error
+
+
+def _event(line: bytes) -> LogEvent:
+    try:
+        raw = as_dict(load(line))
+    except (ValueError, RecursionError):
+        raw = {}
+    kind, data = raw.get("type"), raw.get("data")
+    if not isinstance(kind, str) or not isinstance(data, dict):
+        return LogEvent(DAMAGED, {})
+    return LogEvent(kind, data, as_str(raw.get("agentId")), as_str(raw.get("timestamp")))
 
 
 # -- summaries ----------------------------------------------------------------------------------------------------
@@ -66,7 +98,7 @@ def _logs(place: Path) -> Iterator[StoredSession]:
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """`cwd` is the folder that the session worked in; `title` is its name, or the first line of its first prompt."""
+    """`cwd` is the folder that the session worked in, `title` the first line of its first prompt."""
 
     cwd: str = ""
     title: str = ""
@@ -74,32 +106,11 @@ class SessionSummary:
 
 def summary(path: Path) -> SessionSummary:
     """Summarize the log at `path` without reading all of it; empty if nothing can be read."""
-    head = list(_head(path))
-    start = next((event.data for event in head if event.type == "session.start"), {})
-    prompt = next((as_str(event.data.get("content")) for event in head if event.type == "user.message"), "")
-    cwd = as_str(as_dict(start.get("context")).get("cwd")) or as_str(start.get("cwd"))
-    name = _name(path.parent / NOTES) if path.parent.name == start.get("sessionId") else ""
-    return SessionSummary(cwd, name or prompt.strip().partition("\n")[0].strip())
-
-
-def _head(path: Path) -> Iterator[LogEvent]:
-    """The events up to the first prompt."""
-    found = events(path, ReadStats(), frozenset({"session.start", "user.message"}).__contains__)
-    with suppress(CopilotError), closing(found):
+    cwd = ""
+    with suppress(CopilotError), closing(events(path)) as found:
         for event in islice(found, _MAX_HEAD_EVENTS):
-            yield event
-            if event.type == "user.message":
-                return
-
-
-def _name(path: Path) -> str:
-    """`name` in the session's notes; the first line of a block."""
-    try:
-        with path.open("rb") as file:
-            lines = iter(file.read(_MAX_NOTES_BYTES).decode("utf-8", "replace").splitlines())
-    except OSError:
-        return ""
-    value = next((line.removeprefix("name:").strip() for line in lines if line.startswith("name:")), "")
-    if value[:1] in ("|", ">"):
-        value = next(lines, "").strip()
-    return value.strip("\"'")
+            if event.type == START:
+                cwd = as_str(as_dict(event.data.get("context")).get("cwd"))
+            elif event.type == PROMPT:
+                return SessionSummary(cwd, as_str(event.data.get("content")).strip().partition("\n")[0].strip())
+    return SessionSummary(cwd)

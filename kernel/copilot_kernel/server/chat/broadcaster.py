@@ -23,11 +23,10 @@ from ...rendering.markdown import to_html
 from ...rendering.markup import escape
 from ...rendering.permission_options import STANDING, label, remark, remembered
 from ...rendering.plain import visible_line
-from ...rendering.question import allowed_by, languages_in
+from ...rendering.question import QuestionView
 from .feed import CallIds, EntryFeed, SaveFile, Update, arguments, tool
 from .history import Line, last_messages
 from .html import EntryHtml, HtmlBatcher
-from .outbox import newest
 from .wire import ApproveTool, SocketMessage, event, notice
 
 MAX_REPLAYED_ENTRIES = 500
@@ -70,7 +69,7 @@ class PendingApprovals:
     async def ask(self, asked: Question) -> PermissionAnswer:
         """The one answer; cancelled when the question is withdrawn."""
         question = PermissionQuestion(asked, self._root, places=())
-        if len(question.html) > MAX_QUESTION_CHARS:
+        if len(question.view.html) > MAX_QUESTION_CHARS:
             return PermissionAnswer(policy.reject(asked.options), "none", "it is too large to be shown here")
         call_id = self._call_ids.of_question(asked.call, asked.key)
         request, answer = self._request(question, call_id), question.unanswered("withdrawn")
@@ -121,10 +120,10 @@ class PendingApprovals:
             title=visible_line(asked.call.best_title),
             options=[_option(asked, option) for option in asked.options],
             entry=asked.call.id,
-            about=allowed_by(asked, self._root),
+            about=question.view.about,
             suggestion=rule.value if rule else "",
         )
-        shown = {"html": question.html, "headline": question.title, "answers": to_builtins(question.answers)}
+        shown = {"html": question.view.html, "headline": question.title, "answers": to_builtins(question.answers)}
         return replace(request, html=shown)
 
 
@@ -216,7 +215,8 @@ class Broadcaster:
 
     def _replay_turn(self, conversation: Conversation) -> Iterator[Update]:
         entries = conversation.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:]
-        yield from newest(update for entry in entries for update in self._feed.again(entry))
+        for entry in entries:
+            yield from self._feed.again(entry)
 
     # -- the view ---------------------------------------------------------------------------------------------------
 
@@ -250,7 +250,7 @@ class Broadcaster:
             )
         self._html.flush()
         async with self._loading:  # those that come together keep their order
-            await load(languages_in(question))
+            await load(QuestionView(question).languages)
         return await self.approvals.ask(question)
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:

@@ -25,8 +25,6 @@ UNAVAILABLE = {
     "restart": "Other conversations share the agent; restart the server instead.",
 }
 """Commands that concern the whole server, and what to do instead."""
-IMMEDIATE = frozenset({"help", "status", "sessions", "models", "mcp", "permissions"})
-"""Commands that, without arguments, do not wait for the turn that runs."""
 DETAILED = frozenset({"status", "sessions", "attach", "mcp", "permissions"})
 """Commands whose output has ids and times; the others would offer a choice to a person."""
 WIDENED = "A chat can only restrict the agent further."
@@ -65,12 +63,6 @@ def parse_switch(text: str) -> Command | None:
     if typed is not None and ((typed.name == "resume" and typed.rest) or (typed.name == "new" and not typed.rest)):
         return typed
     return None
-
-
-def is_immediate(text: str) -> bool:
-    """Return True if a command need not wait for the turn that runs."""
-    typed = _typed(text)
-    return typed is not None and typed.name in IMMEDIATE and not typed.rest
 
 
 async def run(context: CommandContext, command: Command) -> wire.SocketMessage:

@@ -1,7 +1,4 @@
-"""Files that agents produced: in a folder that only this user can read, under names that cannot be guessed.
-
-Nothing of what an agent says becomes part of a path, and no file is served as a page.
-"""
+"""Files that agents produced: in memory, under names that cannot be guessed, and never served as a page."""
 
 from __future__ import annotations
 
@@ -9,14 +6,10 @@ import base64
 import binascii
 import json
 import mimetypes
-import os
 import re
 import secrets
-import shutil
-import tempfile
 from collections import OrderedDict
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ...acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock
@@ -25,7 +18,7 @@ from ...rendering.plain import whole
 
 CARD_TYPE = "application/vnd.microsoft.card.adaptive"
 MAX_MEDIA_BYTES = 20 * 2**20
-MAX_TOTAL_BYTES = 256 * 2**20
+MAX_TOTAL_BYTES = 64 * 2**20
 """Limit of all files; the oldest are removed."""
 
 _MIME_TYPE = re.compile(r"[a-z0-9][\w.+-]{0,60}/[a-z0-9][\w.+-]{0,100}")
@@ -34,13 +27,12 @@ _BINARY = "application/octet-stream"
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """`name` is for people, `url` its address; `size` in bytes."""
+    """`name` is for people, `url` its address."""
 
     url: str
-    path: Path
     mime: str
     name: str
-    size: int
+    content: bytes
 
     @property
     def is_inline(self) -> bool:
@@ -56,11 +48,10 @@ class StoredFile:
 
 
 class MediaStore:
-    """`url` is where `find` is served, with a slash at its end. `close` removes everything."""
+    """`url` is where `find` is served, with a slash at its end."""
 
     def __init__(self, url: str, max_bytes: int = MAX_TOTAL_BYTES) -> None:
         self._url, self._max_bytes = url, max_bytes
-        self._folder: Path | None = None
         self._files: OrderedDict[str, StoredFile] = OrderedDict()
 
     def save(self, block: Block) -> StoredFile | None:
@@ -71,34 +62,14 @@ class MediaStore:
         mime = _mime_type(block)
         key = secrets.token_urlsafe(16) + (mimetypes.guess_extension(mime) or "")
         name = file_name(getattr(block, "uri", ""), mime)
-        file = StoredFile(self._url + key, self._write(key, content), mime, name, len(content))
-        self._files[key] = file
-        self._remove_oldest()
+        file = self._files[key] = StoredFile(self._url + key, mime, name, content)
+        while sum(len(each.content) for each in self._files.values()) > self._max_bytes:
+            self._files.popitem(last=False)
         return file
 
     def find(self, key: str) -> StoredFile | None:
         """The file of that name, unless it was removed."""
         return self._files.get(key)
-
-    def close(self) -> None:
-        """Remove the folder."""
-        self._files.clear()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
-
-    def _write(self, key: str, content: bytes) -> Path:
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="copilot-media-"))
-        path = self._folder / key
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(content)
-        return path
-
-    def _remove_oldest(self) -> None:
-        while sum(each.size for each in self._files.values()) > self._max_bytes:
-            _, oldest = self._files.popitem(last=False)
-            oldest.path.unlink(missing_ok=True)
 
 
 def _content(block: Block) -> bytes | None:

@@ -6,7 +6,6 @@ that `rendering` made safe; all the same, the content security policy forbids ev
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Sequence
 from html import escape
@@ -127,19 +126,18 @@ class MediaHandler(Handler):
     def content_security_policy(self) -> str:
         return MEDIA_POLICY
 
-    async def get(self, key: str) -> None:
+    def get(self, key: str) -> None:
         """Images and audio are shown, everything else is saved. Raises ApiError."""
         file = self.context.media.find(key)
         if file is None:
-            raise ApiError(404, "This file no longer exists; files are removed when the server ends.")
-        content = await asyncio.to_thread(file.path.read_bytes)
+            raise ApiError(404, "This file no longer exists: only the newest are kept, as long as the server runs.")
         disposition = "inline" if file.is_inline else "attachment"
         name = file.name.encode("ascii", "replace").decode().replace("?", "_")
         self.set_header("Content-Type", file.content_type)
         self.set_header("Content-Disposition", f'{disposition}; filename="{name}"')
         self.set_header("Cross-Origin-Resource-Policy", "same-origin")
         self.set_header("Cache-Control", "private, max-age=86400, immutable")
-        self.finish(content)
+        self.finish(file.content)
 
 
 class SuggestionsHandler(Handler):

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from ...errors import UsageError
-from . import commands
 from .wire import SocketMessage, done, event, notice
 
 MAX_WAITING = 20
@@ -27,7 +26,6 @@ class PromptQueue:
         # None takes the place of a message that was dropped: it gets its `done`, in its turn.
         self._waiting: deque[str | None] = deque()
         self._work: asyncio.Task[None] | None = None
-        self._immediate: set[asyncio.Task[None]] = set()
         self.is_stopped = False
         """The message that runs was stopped before it had reached the agent."""
 
@@ -42,11 +40,6 @@ class PromptQueue:
             raise UsageError("The prompt is empty.", "Write a prompt, or /help.")
         if self._count >= MAX_WAITING:
             raise UsageError(f"{MAX_WAITING} messages are already waiting.", "Wait for the turn to end, or stop it.")
-        if self.is_running and commands.is_immediate(text):
-            task = asyncio.create_task(self._handle(text))
-            self._immediate.add(task)
-            task.add_done_callback(self._immediate.discard)
-            return
         self._waiting.append(text)
         if self.is_running:
             self._publish(event("queued", waiting=self._count))
@@ -64,9 +57,8 @@ class PromptQueue:
 
     def close(self) -> None:
         """Break off what runs."""
-        for task in (self._work, *self._immediate):
-            if task is not None:
-                task.cancel()
+        if self._work is not None:
+            self._work.cancel()
 
     def _stop_again(self) -> None:
         """Cancel a prompt that was on its way to the agent."""
@@ -94,6 +86,6 @@ class PromptQueue:
         try:
             end = await self._respond(text)
         finally:
-            if not self._count and asyncio.current_task() is self._work:
+            if not self._count:
                 self._publish(event("running", running=False))
             self._publish(end)

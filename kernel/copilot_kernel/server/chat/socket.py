@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from jupyter_server.base.websocket import WS_PING_INTERVAL
@@ -16,7 +15,6 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from ...errors import CopilotError, UsageError
 from ...frontend.commands import Command
 from ...frontend.session_commands import find_by_id
-from ..errors import ApiError
 from ..handler import Handler
 from . import commands
 from .feed import Update
@@ -65,22 +63,6 @@ class ChatSocket(WebSocketHandler, Handler):
     def skip_check_origin(self) -> bool:
         """Check the origin of pages that have the token, too, unlike Jupyter."""
         return False
-
-    async def get(self, *args: Any, **kwargs: Any) -> None:
-        """The handshake (RFC 6455, 4.2). Raises ApiError."""
-        self._require_handshake()
-        await WebSocketHandler.get(self, *args, **kwargs)
-
-    def _require_handshake(self) -> None:
-        """Refuse what tornado would refuse, in the form of our other errors."""
-        headers = self.request.headers
-        upgrades = [each.strip().lower() for each in headers.get("Connection", "").split(",")]
-        if headers.get("Upgrade", "").lower() != "websocket" or "upgrade" not in upgrades:
-            raise ApiError(426, "This is a WebSocket: connect with ws:// or wss://.", Upgrade="websocket")
-        if self.get_websocket_protocol() is None:
-            raise ApiError(426, "Use version 13 of the protocol.", Sec_WebSocket_Version="13")
-        if not (headers.get("Host") and headers.get("Sec-WebSocket-Key")) or self.received:
-            raise ApiError(400, "Invalid WebSocket handshake: Sec-WebSocket-Key is missing, or there is a body.")
 
     @property
     def ping_interval(self) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tornado.iostream import StreamClosedError
 
+from ...acp.messages import Json
 from ...chat import Turn
 from ...errors import CopilotError
 from ..catalogue import ModelObject, sanitised
@@ -17,18 +18,7 @@ from ..errors import ApiError, as_json
 from ..handler import Handler
 from . import prompt
 from .conversations import ApiConversation
-from .schema import (
-    MAX_KEY_CHARS,
-    ChatCompletion,
-    ChatCompletionChunk,
-    ChatRequest,
-    ChatUsage,
-    ChunkChoice,
-    Delta,
-    FinishReason,
-    chat_usage,
-    read_chat,
-)
+from .schema import MAX_KEY_CHARS, ChatRequest, chat_usage, read_chat
 from .view import TextView
 
 FIRST_TEXT_SECONDS = 2.0
@@ -38,7 +28,7 @@ KEEP_ALIVE_SECONDS = 15.0
 READER_SECONDS = 30.0
 """The time limit for a client to read a piece; then it is disconnected."""
 SESSION_HEADER = "X-Copilot-Session"
-FINISH_REASONS: dict[str, FinishReason] = {
+FINISH_REASONS = {
     "max_tokens": "length",
     "max_turn_requests": "length",
     "refusal": "content_filter",
@@ -56,7 +46,7 @@ class CompletionBuilder:
         self._model = model["id"]
         self._with_usage = bool(request.stream_options and request.stream_options.include_usage)
 
-    def whole(self, turn: Turn) -> ChatCompletion:
+    def whole(self, turn: Turn) -> Json:
         """The JSON of the answer."""
         return {
             "id": self._id,
@@ -87,11 +77,11 @@ class CompletionBuilder:
         usage = self._chunk([], chat_usage(turn.usage)) if self._with_usage else b""
         return self._delta({}, _finish_reason(turn)) + usage + DONE
 
-    def _delta(self, delta: Delta, reason: FinishReason | None = None) -> bytes:
+    def _delta(self, delta: Json, reason: str | None = None) -> bytes:
         return self._chunk([{"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}], None)
 
-    def _chunk(self, choices: list[ChunkChoice], usage: ChatUsage | None) -> bytes:
-        chunk: ChatCompletionChunk = {
+    def _chunk(self, choices: list[Json], usage: Json | None) -> bytes:
+        chunk = {
             "id": self._id,
             "object": "chat.completion.chunk",
             "created": self._created,
@@ -216,7 +206,7 @@ class ChatCompletionsHandler(Handler):
         return name
 
 
-def _finish_reason(turn: Turn) -> FinishReason:
+def _finish_reason(turn: Turn) -> str:
     """OpenAI's term for how a turn ended."""
     return FINISH_REASONS.get(turn.stop_reason, "stop")
 

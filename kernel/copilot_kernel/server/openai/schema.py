@@ -1,22 +1,19 @@
-"""Requests and answers of OpenAI's API as types; the OpenAPI document is made of them.
+"""Requests of OpenAI's API as types, and tokens in its terms.
 
 Members of a request that are not listed are accepted and ignored. What an agent cannot honour is refused by name:
 better an error than an answer that only looks right. In messages before the last a mark takes its place: a client sends
-them with every request, and cannot take back what was said. Answers are typed dicts, so that text of an agent that is
-not valid Unicode fails no validation.
+them with every request, and cannot take back what was said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
-from typing_extensions import TypedDict
 
 from ...acp.lenient import opt_int
 from ...acp.messages import Json
-from ..catalogue import ModelObject
 from ..errors import STRING_OR_ARRAY, ApiError, first_problem
 
 MAX_KEY_CHARS = 512
@@ -90,14 +87,6 @@ class ChatRequest(StrictModel):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     metadata: dict[str, Any] | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    max_tokens: int | None = None
-    max_completion_tokens: int | None = None
-    stop: Annotated[Text | Annotated[list[str], Tag("list")], ByType] | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    seed: int | None = None
     n: int | None = Field(None, ge=1)
     tools: list[Any] | None = None
     tool_choice: Any = None
@@ -170,119 +159,6 @@ def _refuse_unsupported(request: ChatRequest) -> None:
             raise ApiError(400, f"{param} is not supported: {reason}.", param)
 
 
-# -- answers --------------------------------------------------------------------------------------------------------
-
-FinishReason = Literal["stop", "length", "content_filter"]
-
-
-class ChatUsage(TypedDict):
-    """Tokens of one turn."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-    prompt_tokens_details: dict[str, int]
-    completion_tokens_details: dict[str, int]
-
-
-class AssistantMessage(TypedDict):
-    """The answer."""
-
-    role: Literal["assistant"]
-    content: str
-    refusal: str | None
-
-
-class CompletionChoice(TypedDict):
-    """There is always one."""
-
-    index: Literal[0]
-    message: AssistantMessage
-    logprobs: None
-    finish_reason: FinishReason
-
-
-class Delta(TypedDict, total=False):
-    """New part of a message."""
-
-    role: Literal["assistant"]
-    content: str
-
-
-class ChunkChoice(TypedDict):
-    """There is one, or none in the chunk with the tokens."""
-
-    index: Literal[0]
-    delta: Delta
-    logprobs: None
-    finish_reason: FinishReason | None
-
-
-class ChatHead(TypedDict):
-    """Members with which all chunks and completions begin."""
-
-    id: str
-    created: int
-    model: str
-
-
-class ChatCompletion(ChatHead):
-    """`usage` is null where the agent does not report tokens."""
-
-    object: Literal["chat.completion"]
-    choices: Annotated[list[CompletionChoice], Field(min_length=1, max_length=1)]
-    usage: ChatUsage | None
-
-
-class ChatCompletionChunk(ChatHead):
-    """One event of a stream."""
-
-    object: Literal["chat.completion.chunk"]
-    choices: Annotated[list[ChunkChoice], Field(max_length=1)]
-    usage: NotRequired[ChatUsage | None]
-
-
-class Models(TypedDict):
-    """All models."""
-
-    object: Literal["list"]
-    data: list[ModelObject]
-
-
-class Health(TypedDict):
-    """The server runs."""
-
-    status: Literal["ok"]
-    models_available: int
-
-
-class ServerStatus(TypedDict):
-    """State of the server."""
-
-    state: Literal["running"]
-    alone: bool
-    port: int
-    models: list[str]
-    sessions: int
-    agents: int
-    turns: int
-
-
-class ErrorObject(TypedDict):
-    """Error, and the member of the request that it is about."""
-
-    message: str
-    type: str
-    param: str | None
-    code: int
-
-
-class Error(TypedDict):
-    """Every answer that is not a success."""
-
-    error: ErrorObject
-
-
 # -- tokens ---------------------------------------------------------------------------------------------------------
 
 TOKEN_COUNTS = ("inputTokens", "outputTokens", "totalTokens")
@@ -298,7 +174,7 @@ def tokens_of_turn(now: Json | None, before: Json | None) -> Json | None:
     return counts if complete and all(count >= 0 for count in counts.values()) else None
 
 
-def chat_usage(counts: Json | None) -> ChatUsage | None:
+def chat_usage(counts: Json | None) -> Json | None:
     """Return the usage in OpenAI's terms. Both parts add up to the agent's own total, which may or may not include
     thoughts.
     """
