@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.agent.command import COMMAND
-from tests.browser.lab import wait_for
+from tests.browser.lab import running_program
 from tests.ports import free_port
 
 from .plain_kernel import Json, Pipe
@@ -75,19 +74,13 @@ class Client:
 @contextmanager
 def _server(folder: Path) -> Iterator[int]:
     """The API in a server of its own; its port."""
-    port, log = free_port(), folder / "log"
+    port = free_port()
     private = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     environ = {**os.environ, **private, "COPILOT_KERNEL_AGENT": "demo", "JUPYTER_TOKEN": TOKEN}
     code = "from copilot_kernel.server.app import main; main()"
     command = [sys.executable, "-P", "-c", code, f"--port={port}", "--CopilotApp.rate_limit=0", "--allow-root"]
-    with log.open("w") as file:
-        process = subprocess.Popen(command, cwd=folder, env=environ, stdout=file, stderr=file)
-    try:
-        wait_for(f"http://127.0.0.1:{port}/api", process)
+    with running_program(command, f"http://127.0.0.1:{port}/api", folder, folder, environ):
         yield port
-    finally:
-        process.terminate()
-        process.wait(LIMIT)
 
 
 def run(scale: float = 1.0) -> Report:

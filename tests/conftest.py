@@ -3,7 +3,6 @@
 import os
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Generator
 from inspect import iscoroutinefunction
 from pathlib import Path
@@ -124,17 +123,3 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"skipped, which it must not be in CI: {report.longrepr}"
     return report
-
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """With `--durations`, also print the seconds of tests in each folder."""
-    if config.option.durations is None:
-        return
-    seconds: Counter[str] = Counter()
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            if isinstance(report, pytest.TestReport):
-                seconds["/".join(report.nodeid.partition("::")[0].split("/")[:2])] += report.duration
-    terminalreporter.section("seconds of tests")
-    for folder, taken in seconds.most_common():
-        terminalreporter.line(f"{taken:7.1f}  {folder}")

@@ -1,7 +1,5 @@
 """How the cost of a piece of work grows with its size: what does not depend on how fast the machine is."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Ports of loopback for servers that tests start."""
 
-from __future__ import annotations
-
 import os
 import random
 import socket

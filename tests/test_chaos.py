@@ -3,8 +3,6 @@
 How quickly a kernel gets over a fault is for the benchmark alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path

@@ -2,18 +2,13 @@
 
 import json
 from dataclasses import fields
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 from copilot_kernel.config import (
     HOSTS_NEED_SANDBOX,
-    IN_PROJECT,
     Settings,
-    Widening,
-    allow_lists,
-    is_in_own_kernelspec,
     load,
     made_state_folder,
     notebook,
@@ -211,164 +206,6 @@ def test_a_file_with_a_wrong_value_is_named(tmp_path: Path, values: dict[str, An
     assert settings == Settings()
     (found,) = settings.problems
     assert found.startswith(f"{path}: {problem}")
-
-
-@pytest.mark.parametrize("mode", ["acceptedits", ""])
-def test_an_unknown_mode_is_reported_and_means_default_whatever_the_file_says(tmp_path: Path, mode: str) -> None:
-    path = write(tmp_path / "copilot_kernel.json", {"permission_mode": "bypassPermissions"})
-    settings = load({"COPILOT_KERNEL_PERMISSION_MODE": mode}, [path])
-    assert (settings.permission_mode, settings.origins["permission_mode"]) == ("default", "environment")
-    (problem,) = settings.problems
-    assert problem.startswith(f"environment: permission_mode: {mode!r} is not one of default, acceptEdits,")
-
-
-def test_what_one_place_asks_about_or_denies_no_other_place_lifts(tmp_path: Path) -> None:
-    path = write(tmp_path / "file.json", {"allow": ["Read"], "ask": ["Edit"], "deny": ["Bash(rm *)"]})
-    settings = load(
-        {"COPILOT_KERNEL_ALLOW": "[]", "COPILOT_KERNEL_ASK": "[]", "COPILOT_KERNEL_DENY": '["WebFetch", "Bash(rm *)"]'},
-        [path],
-    )
-    assert (settings.allow, settings.ask, settings.deny) == ((), ("Edit",), ("Bash(rm *)", "WebFetch"))
-    assert (settings.origins["allow"], settings.origins["deny"]) == ("environment", f"{path}, environment")
-
-
-@pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions"])
-@pytest.mark.parametrize("lost", ["allow", "ask", "deny", "file"])
-def test_while_rules_cannot_be_read_no_mode_and_no_setting_allows(tmp_path: Path, mode: str, lost: str) -> None:
-    path = write(tmp_path / "file.json", '{"deny": ["Bash(rm *)"],}' if lost == "file" else {lost: {"Edit": True}})
-    more = write(tmp_path / "more.json", {"allow": ["Bash"], "deny": ["Edit(data/**)"]})
-    settings = load({"COPILOT_KERNEL_PERMISSION_MODE": mode}, [path, more])
-    assert (settings.permission_mode, settings.allow, settings.deny) == ("default", (), ("Edit(data/**)",))
-    assert settings.problems[0].startswith(f"{path}: ")
-    assert settings.problems[1:] == (
-        f"environment: permission_mode: {mode} is not used while a list of rules cannot be read; default is used",
-        f"{more}: allow: not used while a list of rules cannot be read",
-    )
-
-
-def test_the_mode_stays_where_another_value_cannot_be_read_and_a_plan_stays_in_any_case(tmp_path: Path) -> None:
-    path = write(tmp_path / "file.json", {"permission_mode": "bypassPermissions", "agent": 5, "agnet": "demo"})
-    assert load({}, [path]).permission_mode == "bypassPermissions"
-    plan = {"COPILOT_KERNEL_PERMISSION_MODE": "plan", "COPILOT_KERNEL_DENY": "{}"}
-    assert load(plan, [path]).permission_mode == "plan"
-
-
-def test_of_several_lists_that_allow_each_is_kept_as_a_limit(tmp_path: Path) -> None:
-    mine, ours = write(tmp_path / "mine.json", {"allow": ["Edit"]}), write(tmp_path / "ours.json", {"allow": ["Read"]})
-    settings = load({"COPILOT_KERNEL_ALLOW": '["Bash"]'}, [mine, ours])
-    lists = [(each.rules, each.origin, each.is_own) for each in allow_lists(settings)]
-    assert lists == [(("Bash",), "environment", True), (("Read",), str(ours), False), (("Edit",), str(mine), False)]
-
-
-STRICTER = [
-    ("permission_mode", ["plan", "default", "acceptEdits", "sandboxed", "bypassPermissions"]),
-    ("sandbox", ["required", "on", "off"]),
-    ("on_unasked", ["cancel", "badge"]),
-    ("fs", ["off", "on"]),
-    ("terminal", ["off", "on"]),
-]
-
-
-@pytest.mark.parametrize(("name", "values"), STRICTER)
-def test_of_two_values_the_stricter_holds(tmp_path: Path, name: str, values: list[str]) -> None:
-    sandbox = {"sandbox": "on"} if name == "permission_mode" else {}
-    for strict, loose in combinations(values, 2):
-        for one, other in ((strict, loose), (loose, strict)):
-            by_user = write(tmp_path / "user.json", {name: one, **sandbox})
-            by_system = write(tmp_path / "system.json", {name: other})
-            of_files, expected = (
-                load({}, [by_user, by_system]),
-                load({}, [write(tmp_path / "x.json", {name: strict, **sandbox})]),
-            )
-            assert getattr(of_files, name) == getattr(expected, name)
-            with_environment = load({f"COPILOT_KERNEL_{name.upper()}": other}, [by_user])
-            assert getattr(with_environment, name) == getattr(expected, name)
-
-
-@pytest.mark.parametrize(
-    ("name", "one", "other", "both"),
-    [
-        ("sandbox_read", ["/a/b", "/c"], ["/a", "/d"], ("/a/b",)),
-        ("sandbox_write", ["/a"], ["/ab"], ()),
-        ("sandbox_hosts", ["*.a.org", "b.org:443"], ["x.a.org:80", "b.org"], ("x.a.org:80", "b.org:443")),
-        ("sandbox_hosts", ["a.org:80"], ["a.org:443", "*.b.org"], ()),
-        ("trusted_folders", ["/a"], ["/a/b"], ("/a/b",)),
-    ],
-)
-def test_what_two_lists_name_is_what_both_name(
-    tmp_path: Path, name: str, one: list[str], other: list[str], both: tuple[str, ...]
-) -> None:
-    files = [write(tmp_path / "a.json", {name: one, "sandbox": "on"}), write(tmp_path / "b.json", {name: other})]
-    assert getattr(load({}, files), name) == getattr(load({}, files[::-1]), name) == both
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "widens"),
-    [
-        ("AGENT", "sh -c id", True),
-        ("AGENT", "demo", False),
-        ("CWD", "/", True),
-        ("STATE", "/tmp", True),
-        ("MCP_SERVERS", '[{"name": "files", "command": "serve"}]', True),
-        ("ALLOW", '["Read"]', True),
-        ("DENY", '["Read"]', False),
-        ("PERMISSION_MODE", "acceptEdits", True),
-        ("PERMISSION_MODE", "plan", False),
-        ("SANDBOX", "on", False),
-        ("SANDBOX_WRITE", '["/data"]', True),
-        ("FS", "on", True),
-        ("TERMINAL", "on", True),
-        ("TRUSTED_FOLDERS", '["/"]', True),
-        ("DEMO_COMMAND", "sh -c id", True),
-        ("ON_UNASKED", "cancel", False),
-        ("RERUN", "ask", False),
-    ],
-)
-def test_what_the_environment_widens_is_known(name: str, value: str, widens: bool) -> None:
-    variable = f"COPILOT_KERNEL_{name}"
-    assert load({variable: value}, []).widened == ((Widening(variable, value),) if widens else ())
-
-
-def test_the_environment_widens_nothing_that_the_users_file_says(tmp_path: Path) -> None:
-    said = {"permission_mode": "acceptEdits", "allow": ["Read"], "sandbox_write": ["/data"], "sandbox": "required"}
-    strict = {"PERMISSION_MODE": "bypassPermissions", "ALLOW": '["Bash"]', "SANDBOX_WRITE": '["/"]', "SANDBOX": "off"}
-    settings = load({f"COPILOT_KERNEL_{name}": value for name, value in strict.items()}, [write(tmp_path / "a", said)])
-    assert settings.widened == ()
-    assert (settings.permission_mode, settings.sandbox, settings.sandbox_write) == (
-        "acceptEdits",
-        "required",
-        ("/data",),
-    )
-
-
-def test_a_file_in_the_project_or_its_work_tree_is_no_settings_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "tree" / ".git").mkdir(parents=True)
-    (tmp_path / "tree" / "project").mkdir()
-    monkeypatch.chdir(tmp_path / "tree" / "project")
-    monkeypatch.setenv("JUPYTER_CONFIG_DIR", "../jupyter")
-    Path("../jupyter").mkdir()
-    file = write(Path("../jupyter/copilot_kernel.json"), {"permission_mode": "bypassPermissions"})
-    settings = load({})
-    assert (settings.permission_mode, settings.problems) == ("default", (IN_PROJECT.format(file),))
-    monkeypatch.setenv("HOME", str(tmp_path / "tree" / "project"))
-    assert load({}).permission_mode == "bypassPermissions"  # everything of the user's lies in the home folder
-
-
-@pytest.mark.parametrize(("where", "is_own"), [("elsewhere", True), ("project", False)])
-def test_an_agent_in_a_kernelspec_is_the_users_unless_that_lies_in_the_project(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, is_own: bool
-) -> None:
-    (tmp_path / "project").mkdir()
-    folder = tmp_path / where / "kernels" / "mine"
-    folder.mkdir(parents=True)
-    write(folder / "kernel.json", {"argv": ["python", "-m", "copilot_kernel", "--agent=my agent"]})
-    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / where))
-    assert is_in_own_kernelspec("my agent", str(tmp_path / "project")) is is_own
-    assert not is_in_own_kernelspec("your agent", str(tmp_path / "project"))
-    given = load({"COPILOT_KERNEL_AGENT": "other"}, [], own_agent="my agent")
-    assert (given.agent, given.widened) == ("my agent", ())
 
 
 def test_jupyters_config_path_is_where_the_file_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """Secrets in what an agent says: hidden where an error is made, so that no place that shows it can show them."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.agent_errors import error_from_answer
 from copilot_kernel.acp.jsonrpc import RpcError

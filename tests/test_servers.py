@@ -1,7 +1,5 @@
 """MCP servers as settings write them, and what is shown of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

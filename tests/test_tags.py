@@ -1,7 +1,5 @@
 """Tags that no text inside them can forge."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

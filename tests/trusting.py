@@ -1,7 +1,5 @@
 """What the user of a test has agreed to before: what its environment widens."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from unittest.mock import patch

@@ -81,12 +81,6 @@ async def connected(pieces=16, **more):
         await far.close()
 
 
-async def until(condition):
-    with anyio.fail_after(LIMIT):
-        while not condition():
-            await anyio.lowlevel.checkpoint()
-
-
 def request(id, method, params=None):
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}}
 

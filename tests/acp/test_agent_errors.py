@@ -1,8 +1,7 @@
 """Error answers to words, by a table."""
 
 import pytest
-from copilot_kernel.acp.agent_errors import HINTS, error_from_answer
-from copilot_kernel.acp.failure_reason import ADVICE
+from copilot_kernel.acp.agent_errors import ADVICE, HINTS, error_from_answer
 from copilot_kernel.acp.jsonrpc import RpcError
 from copilot_kernel.errors import (
     AgentRefused,

@@ -88,7 +88,7 @@ def test_a_form_has_its_words_and_what_it_belongs_to() -> None:
     schema = {"title": "T", "description": "D", "properties": {"n": {"type": "string"}}, "required": ["n"]}
     raw = {"mode": "form", "message": "Who?", "sessionId": "s", "toolCallId": "t", "requestedSchema": schema}
     fields = (FormField("n", "text", required=True),)
-    assert parse_elicitation(raw) == Elicitation("Who?", "form", "s", "t", "T", "D", fields)
+    assert parse_elicitation(raw) == Elicitation("Who?", "form", "T", "D", fields)
     raw = {"mode": "url", "message": "Sign in", "elicitationId": "e", "url": "https://x.example/?a=b"}
     assert parse_elicitation(raw) == Elicitation("Sign in", "url", id="e", url="https://x.example/?a=b")
 

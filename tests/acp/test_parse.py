@@ -146,7 +146,6 @@ UPDATES: list[tuple[dict[str, Any], Any]] = [
         {"sessionUpdate": "session_info_update", "title": "T", "updatedAt": "2026-01-01T00:00:00Z"},
         InfoUpdate(
             "T",
-            "2026-01-01T00:00:00Z",
             {"sessionUpdate": "session_info_update", "title": "T", "updatedAt": "2026-01-01T00:00:00Z"},
         ),
     ),

@@ -56,7 +56,6 @@ def test_the_copilot_guides_updates_are_understood() -> None:
 
 def test_the_copilot_guides_permission_request_becomes_a_call_of_its_words() -> None:
     assert parse_permission(GUIDE["session/request_permission"]) == PermissionRequest(
-        session_id=None,
         tool_call=ToolCallUpdate("", title="Execute command", content=(TextBlock("Run: npm test"),)),
         options=(
             PermissionOption("allow_once", "Allow once", "allow_once"),
@@ -109,7 +108,7 @@ def test_a_terminal_may_come_with_its_output(items: Any, content: Any, output: s
 
 def test_the_acp_references_permission_request_is_complete() -> None:
     assert parse_permission(REFERENCE["session/request_permission"]) == PermissionRequest(
-        "s1", ToolCallUpdate("t1", title="Change main.go", kind="edit"), (PermissionOption("yes", "Yes", "allow_once"),)
+        ToolCallUpdate("t1", title="Change main.go", kind="edit"), (PermissionOption("yes", "Yes", "allow_once"),)
     )
 
 

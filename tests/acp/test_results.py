@@ -16,8 +16,8 @@ from copilot_kernel.acp.parse import parse_permission
 from copilot_kernel.acp.results import parse_initialize, parse_prompt_result, parse_session
 
 REQUESTS: list[tuple[Any, PermissionRequest]] = [
-    ({"toolCall": {"toolCallId": "t"}}, PermissionRequest(None, ToolCallUpdate("t"), ())),
-    ({"sessionId": "s", "title": "T"}, PermissionRequest("s", ToolCallUpdate("", title="T"), ())),
+    ({"toolCall": {"toolCallId": "t"}}, PermissionRequest(ToolCallUpdate("t"), ())),
+    ({"sessionId": "s", "title": "T"}, PermissionRequest(ToolCallUpdate("", title="T"), ())),
     (
         {
             "sessionId": "s",
@@ -31,10 +31,10 @@ REQUESTS: list[tuple[Any, PermissionRequest]] = [
             ],
         },
         PermissionRequest(
-            "s", ToolCallUpdate(""), (PermissionOption("b", "b", "allow_forever"), PermissionOption("a", "a", ""))
+            ToolCallUpdate(""), (PermissionOption("b", "b", "allow_forever"), PermissionOption("a", "a", ""))
         ),
     ),
-    (None, PermissionRequest(None, ToolCallUpdate(""), ())),
+    (None, PermissionRequest(ToolCallUpdate(""), ())),
 ]
 
 

@@ -21,7 +21,7 @@ from copilot_kernel.errors import (
     ProtocolUnsupported,
 )
 
-from ..limits import LIMIT
+from ..limits import LIMIT, until
 from .scripted import agent_text, listening, opened, refused
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
@@ -100,22 +100,6 @@ async def test_unknown_notifications_are_reported_unless_they_are_somebodys_own(
         assert client.events == [("", UnknownUpdate("news", {"sessionUpdate": "news"}))]
 
 
-async def test_a_second_prompt_waits_for_the_first():
-    order = []
-
-    async def prompt(script, params):
-        order.append("begins")
-        await script.say("…")
-        await anyio.lowlevel.checkpoint()
-        order.append("ends")
-
-    async with listening(session_prompt=prompt) as (_, launch), opened(launch) as (session, _):
-        async with anyio.create_task_group() as tasks:
-            for _ in range(3):
-                tasks.start_soon(session.prompt, [TextBlock("hello")])
-        assert order == ["begins", "ends"] * 3
-
-
 # -- cancel -------------------------------------------------------------------------------------------------------
 
 
@@ -127,9 +111,7 @@ async def until_cancelled(script, params):
 
 async def working(client):
     """Wait for the first update."""
-    with anyio.fail_after(LIMIT):
-        while not client.events:
-            await anyio.lowlevel.checkpoint()
+    await until(lambda: client.events)
 
 
 async def test_cancel_goes_out_once_and_the_turn_ends_with_the_agents_word(referee):

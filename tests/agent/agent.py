@@ -1,7 +1,5 @@
 """The test agent's side of one connection: the demo agent behind a front that has the faults of the switches."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial

@@ -4,8 +4,6 @@ The names in that variable are joined by commas, `a,b=2`. Faults with a number h
 demo agent's folder (`home`), not in one process.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import signal
@@ -31,6 +29,12 @@ def numbers(argument: str, defaults: Sequence[float]) -> list[float]:
     """The numbers in `argument`, with `defaults` for those left out. Raises ValueError."""
     given = [float(word) for word in argument.split()[: len(defaults)]]
     return [*given, *defaults[len(given) :]]
+
+
+def split_two(argument: str, separator: str) -> tuple[str, str]:
+    """Both sides of `separator`. Raises ValueError."""
+    left, right = argument.split(separator, 1)
+    return left.strip(), right.strip()
 
 
 async def pause(stage: Stage, when: str, default: float) -> None:

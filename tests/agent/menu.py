@@ -1,7 +1,5 @@
 """What sessions of the test agent offer to choose, by its switches."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The test agent as a process. `COPILOT_KERNEL_DEMO` holds its switches (`faults.py`)."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A long text that is the same every time."""
 
-from __future__ import annotations
-
 from itertools import count, pairwise
 
 END_MARK = "\n\nEND-MARK\n"

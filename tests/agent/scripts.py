@@ -4,8 +4,6 @@ A script has `updates`, or the `lines` of a prompt. In these, `$name` stands for
 names in their order, each with what stands there if it is left out; the last one takes the rest.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import partial

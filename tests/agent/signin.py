@@ -1,7 +1,5 @@
 """Signing in to the test agent: a file records it, so that another process can do it (`--login`)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,11 +1,10 @@
 """Notebooks that share an agent: a runtime folder of their own, and no broker that outlives the test."""
 
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 from copilot_kernel.chat import Chat, open_chat
@@ -17,10 +16,8 @@ from .brokers import end_brokers
 __all__ = ["bubblewrap"]
 
 
-class Open(Protocol):
-    """Opens a conversation of another notebook."""
-
-    def __call__(self, notebook: str = "", **settings: object) -> AbstractAsyncContextManager[Chat]: ...
+Open = Callable[..., AbstractAsyncContextManager[Chat]]
+"""Opens a conversation of another notebook, with more settings."""
 
 
 @pytest.fixture

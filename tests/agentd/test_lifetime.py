@@ -31,7 +31,6 @@ async def test_it_ends_when_nobody_comes(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_sandbox_is_the_same_in_another_process(tmp_path: Path) -> None:
     sandbox = Sandbox(("bwrap",), tmp_path, Comparison(tmp_path, {"a": "b"}), "one host", {"PATH": "/bin"})
     passed = load_welcome(json.loads(dump(Welcome.of(sandbox, "")))).sandbox
-    assert passed is not None
     found = passed.sandbox()
     assert replace(found, comparison=sandbox.comparison) == sandbox
     assert found.comparison.states == sandbox.comparison.states

@@ -15,14 +15,13 @@ import pytest
 from anyio.abc import ByteReceiveStream
 from copilot_kernel.acp.locate import locate
 from copilot_kernel.agentd import client, wire
-from copilot_kernel.agentd.hub import MAX_UNREAD_BYTES
 from copilot_kernel.agentd.key import AgentSpec
 from copilot_kernel.agentd.sockets import FOLDER, is_own, listen, private_folder, socket_path
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed
 
 from .brokers import LIMIT, agents, brokers, until
-from .wires import OneThreadAgent, joined, prompt, serving
+from .wires import OneThreadAgent, joined, serving
 
 OTHER = 65534
 DIAL = """
@@ -236,18 +235,3 @@ async def test_a_broker_that_is_stuck_is_replaced(
     stuck.terminate()
     await until(lambda: len(brokers(runtime)) == 1)
     assert path.is_socket()
-
-
-async def test_one_who_does_not_read_is_disconnected_and_holds_up_nobody(spec: AgentSpec, runtime: Path) -> None:
-    async with joined(spec, runtime) as slow, joined(spec, runtime) as other:
-        sessions = [await kernel.opened() for kernel in (slow, other)]
-        await slow.send(3, "session/prompt", sessionId=sessions[0], prompt=prompt("demo: long 80000000 800 0"))
-        with anyio.fail_after(LIMIT * 2):
-            answer = await other.request(3, "session/prompt", sessionId=sessions[1], prompt=prompt("demo: say hello"))
-            assert answer["stopReason"] == "end_turn"
-            while (message := await other.receive()).get("method") != wire.CLIENTS:
-                pass
-            assert message["params"] == {"count": 1}
-        (broker,) = brokers(runtime)
-        assert broker.memory_info().rss < 4 * MAX_UNREAD_BYTES
-        assert len(agents(runtime)) == 1

@@ -1,7 +1,5 @@
 """axe-core, which finds what people with disabilities cannot read or use."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

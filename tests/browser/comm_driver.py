@@ -3,8 +3,6 @@
 A line of JSON from the test is sent to the page; a call waits for its reply. It imports nothing of the project.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

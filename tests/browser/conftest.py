@@ -1,16 +1,18 @@
 """One JupyterLab and one browser profile for all tests of this folder; the profile is emptied after each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
+from .chat_page import Chat
 from .lab import LIMIT_MS, NOTIFICATIONS, SIZE, Lab, empty, find_chromium, running_lab, running_profile
+from .serving import Server, running_server
 
 expect.set_options(timeout=LIMIT_MS)
+LOCAL = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "attachment:")
+"""What requests that stay on this machine begin with."""
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +27,6 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext
 @pytest.fixture(scope="session")
 def chromium(profile: BrowserContext) -> Browser:
     """The browser, for contexts of another kind."""
-    assert profile.browser is not None
     return profile.browser
 
 
@@ -60,7 +61,7 @@ def context(profile: BrowserContext) -> Iterator[BrowserContext]:
     strays: list[str] = []
 
     def note(request: Request) -> None:
-        if not is_local(request.url):
+        if not request.url.startswith(LOCAL):
             strays.append(request.url)
 
     kept = profile.pages
@@ -78,6 +79,16 @@ def loud(lab: Lab) -> Iterator[None]:
         yield
 
 
-def is_local(url: str) -> bool:
-    """Whether a request stays on this machine."""
-    return url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:", "attachment:"))
+@pytest.fixture(scope="session")
+def chat_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with the extension alone."""
+    with running_server(tmp_path_factory.mktemp("chat-page")) as running:
+        yield running
+
+
+@pytest.fixture
+def chat(context: BrowserContext, chat_server: Server) -> Iterator[Chat]:
+    """The chat page, which fails the test when the browser complains."""
+    chat = Chat(context, chat_server)
+    yield chat
+    assert chat.faults == []

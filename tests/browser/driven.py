@@ -1,17 +1,15 @@
 """A notebook whose Python kernel sends the page what a test says, over the comm of the front-end extension."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import socket
-import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from playwright.sync_api import BrowserContext
 
+from ..jupyter.front_end import until
 from ..limits import LIMIT
 from .lab import Lab, Notebook
 
@@ -35,7 +33,7 @@ class DrivenNotebook:
         self.page = self.notebook.page
         self._numbers = itertools.count(1)
 
-    def __enter__(self) -> DrivenNotebook:
+    def __enter__(self) -> "DrivenNotebook":
         self.notebook.run(0, wait=False)
         self.connect()
         return self
@@ -48,15 +46,10 @@ class DrivenNotebook:
 
     def connect(self) -> None:
         """Wait for the cell to listen, and for the page's hello."""
-        deadline = time.monotonic() + LIMIT
-        while not (self._port_file.is_file() and self._port_file.read_text()):
-            assert time.monotonic() < deadline, "the cell does not listen"
-            time.sleep(0.02)
+        until(lambda: self._port_file.is_file() and self._port_file.read_text(), "the cell listens")
         self._socket = socket.create_connection(("127.0.0.1", int(self._port_file.read_text())), LIMIT)
         self._lines = self._socket.makefile("r")
-        while not self.heard():
-            assert time.monotonic() < deadline, "the page says no hello"
-            time.sleep(0.02)
+        until(self.heard, "the page says hello")
 
     def finish(self) -> None:
         """End the cell."""
@@ -85,10 +78,7 @@ class DrivenNotebook:
 
     def wait_heard(self, data: dict[str, Any]) -> None:
         """Until the page has sent `data`."""
-        deadline = time.monotonic() + LIMIT
-        while data not in self.heard():
-            assert time.monotonic() < deadline, self.heard()
-            time.sleep(0.02)
+        until(lambda: data in self.heard(), f"the page sends {data}")
 
     def event(self, event: str, **data: Any) -> None:
         """An event, which has no reply."""

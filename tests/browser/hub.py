@@ -1,30 +1,26 @@
 """A real JupyterHub on loopback: its proxy, its users, and their servers with JupyterLab and the extension."""
 
-from __future__ import annotations
-
-import json
 import os
 import shutil
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
 
-import pytest
+import httpx
 
+from ..jupyter.front_end import until
 from ..limits import LIMIT
 from ..ports import free_port
+from ..real.agents import INSTALL
+from ..real.conftest import lacking
 from ..trusting import trust_environment
-from .lab import Lab, quiet_lab, wait_for
+from .lab import Lab, quiet_lab, running_program
 from .serving import EXTENSIONS
 
 PROXY = Path(__file__).parents[1] / "peers/node_modules/configurable-http-proxy/bin/configurable-http-proxy"
-INSTALL = "npm install --prefix tests/peers"
 USER, OTHER, PASSWORD, ADMIN = "ada", "bob", "secret", "admin-token"
 
 CONFIG = """
@@ -98,30 +94,18 @@ class Hub:
         """For a browser that is signed in."""
         return Lab(self.server(user), "", self.home(user))
 
-    def ask(self, method: str, path: str, token: str = ADMIN, **headers: str) -> tuple[int, Any]:
+    def ask(self, method: str, path: str, token: str = ADMIN, body: Any = None) -> tuple[int, Any]:
         """Status and body, as JSON where it is JSON."""
-        sent = {"Authorization": f"token {token}"} if token else {}
-        request = Request(
-            f"{self.url}{path}", method=method, headers={**sent, **headers}, data=b"" if method == "POST" else None
-        )
-        try:
-            with urlopen(request, timeout=LIMIT) as answer:
-                status, text = answer.status, answer.read().decode()
-        except HTTPError as error:
-            status, text = error.code, error.read().decode()
-        try:
-            return status, json.loads(text)
-        except ValueError:
-            return status, text
+        headers = {"Authorization": f"token {token}"} if token else {}
+        more: dict[str, Any] = {"follow_redirects": True, "timeout": LIMIT, "trust_env": False}
+        answer = httpx.request(method, f"{self.url}{path}", headers=headers, json=body, **more)
+        is_json = answer.headers.get("Content-Type", "").startswith("application/json")
+        return answer.status_code, answer.json() if is_json else answer.text
 
     def token(self, *scopes: str, user: str = USER) -> str:
         """One of the user's, with these scopes alone."""
-        body = json.dumps({"scopes": scopes}).encode()
-        request = Request(
-            f"{self.url}/hub/api/users/{user}/tokens", data=body, headers={"Authorization": f"token {ADMIN}"}
-        )
-        with urlopen(request, timeout=LIMIT) as answer:
-            return str(json.load(answer)["token"])
+        _, made = self.ask("POST", f"/hub/api/users/{user}/tokens", body={"scopes": scopes})
+        return str(made["token"])
 
     def start_servers(self, *users: str) -> None:
         """Of these users, who are made here if they are new; all at once."""
@@ -129,28 +113,18 @@ class Hub:
             self.ask("POST", f"/hub/api/users/{user}")
             self.ask("POST", f"/hub/api/users/{user}/server")
         for user in users:
-            self._await_server(user)
+            until(partial(self.is_ready, user), f"the server of {user}")
 
     def is_ready(self, user: str) -> bool:
         """Whether the user's server runs."""
         _, model = self.ask("GET", f"/hub/api/users/{user}")
         return bool(model.get("servers", {}).get("", {}).get("ready"))
 
-    def _await_server(self, user: str) -> None:
-        deadline = time.monotonic() + LIMIT
-        while not self.is_ready(user):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"the server of {user} does not start; see {self.root / 'hub.log'}")
-            time.sleep(0.1)
-
 
 def require_proxy() -> None:
     """Skip for a developer; fail in CI, where nothing may be skipped."""
     if shutil.which("node") is None or not PROXY.is_file():
-        reason = f"Node.js or the package configurable-http-proxy is missing: {INSTALL}"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        lacking(f"Node.js or the package configurable-http-proxy is missing: {INSTALL}")
 
 
 @contextmanager
@@ -158,14 +132,7 @@ def running_hub(root: Path, more: str = "", users: Sequence[str] = (USER,)) -> I
     """With the servers of these users; ended with the block, with its proxy and all servers."""
     hub = Hub(root, more)
     private = {f"JUPYTER{key}": str(root / key) for key in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR")}
-    with (root / "hub.log").open("w") as log:
-        command = [sys.executable, "-m", "jupyterhub", "-f", str(hub.config)]
-        where: dict[str, Any] = {"cwd": root, "env": {**os.environ, **private}, "stdout": log, "stderr": log}
-        process = subprocess.Popen(command, start_new_session=True, **where)
-        try:
-            wait_for(f"{hub.url}/hub/api/", process)
-            hub.start_servers(*users)
-            yield hub
-        finally:
-            process.terminate()
-            process.wait(LIMIT)
+    command = [sys.executable, "-m", "jupyterhub", "-f", str(hub.config)]
+    with running_program(command, f"{hub.url}/hub/api/", root, root, {**os.environ, **private}):
+        hub.start_servers(*users)
+        yield hub

@@ -1,6 +1,4 @@
-"""A real JupyterLab and a real browser, for tests and for pictures of the main scenes."""
-
-from __future__ import annotations
+"""A real JupyterLab and a real browser."""
 
 import json
 import os
@@ -9,18 +7,18 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, ViewportSize, sync_playwright
+from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, sync_playwright
 
+from ..jupyter.front_end import until
 from ..limits import LIMIT
 from ..ports import free_port
 from ..trusting import trust_environment
@@ -86,7 +84,7 @@ class Lab:
     pages: list[Page] = field(default_factory=list)
     """Open pages of JupyterLab, in which a test may open its notebook: a new page is slow."""
 
-    def of_test(self, folder: str, *pages: Page) -> Lab:
+    def of_test(self, folder: str, *pages: Page) -> "Lab":
         """For one test: a notebook of the same name that another test had may still have its kernel."""
         root = self.root / folder
         root.mkdir()
@@ -131,10 +129,11 @@ class Lab:
         return (self.root.parent if self.folder else self.root).parent / "private"
 
     def write(self, name: str, *cells: str | dict[str, Any], kernel: str = "copilot") -> Path:
-        """A notebook of code cells and whole ones."""
+        """A notebook of code cells and whole ones, with the ids `c0`, `c1`, …"""
         spec = {"name": kernel, "display_name": "Copilot", "language": "copilot"}
         notebook = nbformat.v4.new_notebook(metadata={"kernelspec": spec})
-        notebook.cells = [nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
+        made = (nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells)
+        notebook.cells = [nbformat.from_dict({**cell, "id": f"c{number}"}) for number, cell in enumerate(made)]
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook, path)
@@ -158,15 +157,8 @@ def running_lab(root: Path, agent: str = "demo", **environment: str) -> Iterator
     quiet_lab(private / "_settings_dir")
     everything = {**os.environ, **settings, "COPILOT_KERNEL_AGENT": agent, **environment}
     trust_environment(everything)
-    log = (root / "server.log").open("w")
-    server = subprocess.Popen(command, env=everything, stdout=log, stderr=log, cwd=work, start_new_session=True)
-    try:
-        wait_for(f"http://127.0.0.1:{port}/api", server)
+    with running_program(command, f"http://127.0.0.1:{port}/api", root, work, everything):
         yield Lab(f"http://127.0.0.1:{port}", token, work)
-    finally:
-        server.terminate()
-        server.wait(LIMIT)  # for the ends of all kernels
-        log.close()
 
 
 def exactly(name: str | re.Pattern[str]) -> re.Pattern[str]:
@@ -187,30 +179,32 @@ def quiet_lab(settings: Path) -> None:
     path.write_text(json.dumps(quiet))
 
 
+@contextmanager
+def running_program(
+    command: Sequence[str], url: str, root: Path, cwd: Path, environment: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that answers at `url`, with its log in `root`; ended with the block, and all that it has started."""
+    with (root / "server.log").open("ab") as log:
+        server = subprocess.Popen(command, cwd=cwd, env=environment, stdout=log, stderr=log, start_new_session=True)
+        try:
+            wait_for(url, server)
+            yield server
+        finally:
+            server.terminate()
+            server.wait(LIMIT)
+
+
 def wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
     """Until the server answers; raises when it ends or takes too long."""
-    deadline = time.monotonic() + LIMIT
-    while time.monotonic() < deadline:
-        if server.poll() is not None:
-            raise RuntimeError(f"JupyterLab ended with {server.returncode}")
-        try:
+
+    def answers() -> bool:
+        assert server.poll() is None, f"the server ended with {server.returncode}"
+        with suppress(OSError):
             urllib.request.urlopen(url, timeout=1).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise TimeoutError("JupyterLab does not answer")
+            return True
+        return False
 
-
-@contextmanager
-def running_browser() -> Iterator[Browser]:
-    """Headless Chromium."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(), args=list(QUIET), headless=True)
-        try:
-            yield browser
-        finally:
-            browser.close()
+    until(answers, f"{url} answers")
 
 
 @contextmanager
@@ -251,7 +245,7 @@ class Notebook:
         page.set_default_timeout(LIMIT_MS)
 
     @classmethod
-    def open(cls, context: BrowserContext, lab: Lab, name: str, *, classic: bool = False) -> Notebook:
+    def open(cls, context: BrowserContext, lab: Lab, name: str, *, classic: bool = False) -> "Notebook":
         """Open an existing notebook and wait for its kernel."""
         if lab.pages and not classic:
             notebook = cls(lab.pages.pop())
@@ -267,7 +261,7 @@ class Notebook:
     @classmethod
     def new(
         cls, context: BrowserContext, lab: Lab, name: str, *cells: str, kernel: str = "copilot", classic: bool = False
-    ) -> Notebook:
+    ) -> "Notebook":
         """Write a notebook with these cells, and open it."""
         lab.write(name, *cells, kernel=kernel)
         return cls.open(context, lab, name, classic=classic)
@@ -280,10 +274,6 @@ class Notebook:
     def wait_status(self, *wanted: str) -> None:
         """Until the kernel's status is one of `wanted`."""
         self.page.wait_for_function(f"() => {json.dumps(wanted)}.includes(({KERNEL_STATUS})())")
-
-    def status(self) -> str:
-        """The kernel's status as the front end believes it."""
-        return str(self.page.evaluate(KERNEL_STATUS))
 
     def run(self, *indexes: int, wait: bool = True) -> None:
         """Select cells one after the other and run each by its menu command; returns at once unless `wait`."""
@@ -314,11 +304,6 @@ class Notebook:
         below = self.question(index, words).locator("xpath=following-sibling::*[1]")
         return below.locator(".copilot-question")
 
-    def settle(self, index: int) -> None:
-        """Bring the end of a cell into view, and wait until the page stands still."""
-        self.cell(index).evaluate("cell => cell.scrollIntoView({block: 'end'})")
-        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
     def button(self, index: int, name: str | re.Pattern[str]) -> Locator:
         """A button in a cell's output."""
         return self.output(index).get_by_role("button").filter(has_text=exactly(name))
@@ -334,10 +319,7 @@ class Notebook:
 
     def wait_saved(self) -> None:
         """Until the notebook was saved by itself with the buttons of a question. Two saves at once conflict."""
-        deadline = time.monotonic() + LIMIT
-        while not self.page.evaluate(SAVED):  # `wait_for_function` does not wait for promises
-            assert time.monotonic() < deadline, "the notebook was not saved"
-            self.page.wait_for_timeout(50)
+        until(lambda: self.page.evaluate(SAVED), "the notebook is saved")  # `wait_for_function` waits for no promises
 
     def theme(self, name: str) -> None:
         """`JupyterLab Light` or `JupyterLab Dark`."""

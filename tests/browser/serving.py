@@ -1,17 +1,13 @@
 """A Jupyter server with the extension alone, without JupyterLab, that can be ended and started again on its port."""
 
-from __future__ import annotations
-
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from ..limits import LIMIT
 from ..ports import free_port
-from .lab import wait_for
+from .lab import running_program
 
 TOKEN = "secret"
 OTHERS = ("jupyterlab", "jupyter_lsp", "notebook", "notebook_shim")
@@ -28,7 +24,7 @@ class Server:
         private = {f"JUPYTER{key}": str(root / key) for key in ("_CONFIG_DIR", "_DATA_DIR", "_RUNTIME_DIR")}
         demo = {"COPILOT_KERNEL_AGENT": "demo", "COPILOT_KERNEL_DEMO_HOME": str(root / "demo")}
         self._environment = {**os.environ, **private, **demo, **environment}
-        self._process: subprocess.Popen[bytes] | None = None
+        self._running = ExitStack()
 
     @property
     def url(self) -> str:
@@ -44,16 +40,11 @@ class Server:
         command = [sys.executable, "-m", "jupyter_server", "--no-browser", f"--port={self.port}", *which]
         command += ["--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}", "--ServerApp.allow_root=True"]
         command += [f"--ServerApp.root_dir={self.work}", f"--ServerApp.base_url={self.base}", *options]
-        with (self.root / "server.log").open("a") as log:
-            where = {"cwd": self.work, "env": self._environment, "stdout": log, "stderr": log}
-            self._process = subprocess.Popen(command, **where, start_new_session=True)  # type: ignore[call-overload]
-        wait_for(f"{self.url}api", self._process)
+        program = running_program(command, f"{self.url}api", self.root, self.work, self._environment)
+        self._running.enter_context(program)
 
     def stop(self) -> None:
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(LIMIT)
-            self._process = None
+        self._running.close()
 
 
 @contextmanager

@@ -1,17 +1,14 @@
 """A Python notebook in which the agent works, as its user sees it."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 from typing import Any
 
-import nbformat
 from playwright.sync_api import BrowserContext, expect
 
 from .lab import Lab, Notebook
-from .test_python_notebook import LOAD
 
+LOAD = "%load_ext copilot_kernel"
+INTERRUPT = "jp-button[data-command='notebook:interrupt-kernel'], [data-command='notebook:interrupt-kernel']"
 SOURCES = "() => window.jupyterapp.shell.currentWidget.content.model.sharedModel.cells.map(cell => cell.getSource())"
 END = "demo agent, "
 PROMPTS = """() => {
@@ -34,9 +31,9 @@ class Story:
         name: str,
         *cells: str | dict[str, Any],
         classic: bool = False,
-    ) -> Story:
+    ) -> "Story":
         """A new notebook. Cell 0 loads the extension; the cells have the ids `c0`, `c1`, …"""
-        write(lab.root / name, LOAD, *cells)
+        lab.write(name, LOAD, *cells, kernel="python3")
         notebook = Notebook.open(context, lab, name, classic=classic)
         notebook.run(0)
         return cls(notebook)
@@ -66,15 +63,6 @@ class Story:
         """The sources after one step back of the notebook."""
         self.notebook.command("notebook:undo-cell-action")
         return self.sources()
-
-
-def write(path: Path, *cells: str | dict[str, Any]) -> None:
-    """A Python notebook of code cells and whole ones, with the ids `c0`, `c1`, …"""
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    book = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
-    made = [nbformat.v4.new_code_cell(each) if isinstance(each, str) else each for each in cells]
-    book.cells = [nbformat.from_dict({**each, "id": f"c{number}"}) for number, each in enumerate(made)]
-    nbformat.write(book, path)
 
 
 def ask(*calls: tuple[str, Any]) -> str:

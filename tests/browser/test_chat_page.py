@@ -1,20 +1,16 @@
 """The chat page as people use it, in a real browser against a real server."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from copilot_kernel.rendering.answers import NO_REASON
 from copilot_kernel.rendering.markup import file_link
 from copilot_kernel.rendering.status import STARTING
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from .axe import findings
-from .lab import LIMIT_MS, exactly
+from .chat_page import DECODED, Chat
 from .serving import Server, running_server
 
 pytestmark = pytest.mark.browser
@@ -25,62 +21,10 @@ HOSTILE = (
     " <a href=# onclick=alert(1)>c</a> <form action=/evil><input name=a></form> <iframe src=/evil></iframe>"
 )
 
-DECODED = "image => image.decode().then(() => image.naturalWidth)"
 CODE = {
     "sessionUpdate": "agent_message_chunk",
     "content": {"type": "text", "text": "So:\n\n```python\nprint(1)\n```\n"},
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server(tmp_path_factory.mktemp("chat-page")) as running:
-        yield running
-
-
-class Chat:
-    """The page, as its reader sees it; `faults` are what the browser complains of, `asked` what it asked for."""
-
-    def __init__(self, context: BrowserContext, server: Server | None = None) -> None:
-        self.page: Page = context.new_page()
-        self.page.set_default_timeout(LIMIT_MS)
-        self.faults: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda line: self.faults.append(line.text) if line.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        if server is not None:
-            self.page.goto(server.page)
-
-    @property
-    def log(self) -> Locator:
-        return self.page.get_by_role("log", name="Conversation")
-
-    def send(self, text: str) -> None:
-        self.page.get_by_label("Message").fill(text)
-        self.page.keyboard.press("Enter")
-
-    def expect(self, text: str | re.Pattern[str]) -> None:
-        expect(self.log).to_contain_text(text)
-
-    def ready(self) -> None:
-        """The turn is over."""
-        expect(self.page.get_by_label("Stop the turn")).to_be_hidden()
-
-    def deny(self) -> None:
-        """Answer the question, and wait for the end of the turn."""
-        self.button("Deny").click()
-        self.ready()
-
-    def button(self, name: str) -> Locator:
-        return self.log.get_by_role("button").filter(has_text=exactly(name))
-
-
-@pytest.fixture
-def chat(context: BrowserContext, server: Server) -> Iterator[Chat]:
-    chat = Chat(context, server)
-    yield chat
-    assert chat.faults == []
 
 
 def test_a_starter_is_sent_and_the_answer_streams_in(chat: Chat) -> None:
@@ -105,144 +49,6 @@ def test_text_is_there_before_the_answer_is(chat: Chat) -> None:
     chat.ready()
     expect(chat.page.locator("#said")).to_have_text("Stopped.")
     expect(chat.log.get_by_role("article", name="Summary")).to_have_text(re.compile(r"^■ Stopped by you after \d"))
-
-
-def test_a_command_is_shown_whole_and_runs_only_when_it_is_allowed(chat: Chat, server: Server) -> None:
-    chat.send("demo: shell echo one > one.txt && echo done")
-    question = chat.log.get_by_role("article", name="Question")
-    expect(question).to_contain_text("echo one > one.txt && echo done")
-    expect(question).to_have_accessible_name("Question: echo one > one.txt && echo done")
-    expect(chat.page.locator("#alert")).to_have_text(
-        "demo agent asks: Run this command? echo one > one.txt && echo done"
-    )
-    for name in ("Allow once", "Deny", "Deny and say why…"):
-        expect(chat.button(name)).to_have_accessible_name(f"{name}: echo one > one.txt && echo done")
-    assert chat.page.title().startswith("?")
-    assert not (server.work / "one.txt").exists()
-    chat.button("Allow once").click()
-    expect(question).to_have_count(0)
-    chat.expect("✓ allowed by you")
-    chat.ready()
-    assert (server.work / "one.txt").exists()
-    expect(chat.page.get_by_label("Message")).to_be_focused()
-
-
-def test_a_change_is_shown_as_a_diff_and_rejected(chat: Chat, server: Server) -> None:
-    (server.work / "poem.txt").write_text("roses\nviolets\n")
-    chat.send("demo: edit poem.txt roses => tulips")
-    question = chat.log.get_by_role("article", name="Question")
-    expect(question).to_contain_text("tulips")
-    chat.button("Deny").click()
-    chat.expect(re.compile("denied by you"))
-    chat.ready()
-    expect(chat.log.get_by_role("article", name="Summary")).to_have_text(
-        re.compile(r"^1 denied · demo agent, scripted · \d+\.\d s$")
-    )
-    assert (server.work / "poem.txt").read_text() == "roses\nviolets\n"
-
-
-def test_always_offers_a_rule_that_can_be_changed_and_last_what_the_agent_remembers(chat: Chat) -> None:
-    chat.send("demo: shell echo one")
-    answers = chat.log.get_by_role("article", name="Question").get_by_role("button")
-    expect(answers.locator("visible=true")).to_have_text(["Allow once", "Deny", "Deny and say why…", "Always allow ▾"])
-    chat.button("Always allow ▾").click()
-    rule = chat.log.get_by_role("textbox", name="Rule")
-    expect(rule).to_be_focused()
-    expect(rule).to_have_value("Bash(echo one)")
-    expect(chat.log.get_by_text("this rule covers, in this conversation.")).to_be_visible()
-    shown = answers.locator("visible=true")
-    expect(shown).to_have_text(["Always allow", "Back", "Always allow (the agent remembers it)"])
-    expect(chat.log.get_by_text("whatever it considers the same").locator("visible=true")).to_have_count(1)
-    chat.button("Back").click()
-    expect(chat.button("Always allow ▾")).to_be_focused()
-    chat.button("Always allow ▾").click()
-    rule.fill("Bash")
-    expect(chat.button("Always allow")).to_be_enabled()
-    rule.press("Enter")
-    expect(chat.log.get_by_role("alert").locator("visible=true")).to_contain_text("Save it again if you mean it.")
-    rule.fill("Bash(echo *)")
-    chat.button("Always allow").click()
-    chat.expect("allowed by you; rule Bash(echo *) added for this session")
-    chat.ready()
-    chat.send("demo: shell echo two")
-    chat.expect("allowed by rule Bash(echo *)")
-    chat.ready()
-
-
-HASTY = """() => {
-  window.seen = [];
-  new MutationObserver(() => {
-    for (const each of document.querySelectorAll('.question:not([data-answered]) button.copilot-guarded')) {
-      each.click();
-      window.seen.push([each.getAttribute('aria-disabled'), getComputedStyle(each).opacity]);
-    }
-  }).observe(document.querySelector('#log'), { childList: true, subtree: true });
-}"""
-
-
-HURRIED = """([x, y]) => new Promise(done => {
-  const click = () => { for (let times = 0; times < 6; times += 1) document.elementFromPoint(x, y)?.click(); };
-  new MutationObserver((_, observer) => {
-    if (document.querySelectorAll('.question').length > 1) return;
-    observer.disconnect();
-    click();
-    done();
-  }).observe(document.querySelector('#log'), { childList: true, subtree: true });
-  click();
-})"""
-"""Clicks on one place, and more as soon as the first question has gone."""
-
-
-def test_hasty_clicks_allow_nothing_and_buttons_look_so(chat: Chat, server: Server) -> None:
-    chat.page.evaluate(HASTY)
-    chat.send("demo: together create h1.txt x ;; create h2.txt x")
-    expect(chat.button("Allow once")).to_have_count(2)
-    assert {tuple(each) for each in chat.page.evaluate("() => window.seen")} == {("true", "0.5")}
-    expect(chat.log.locator(".copilot-answer-number")).to_have_text(["1 of 2", "2 of 2"])
-    first, second = (chat.button("Allow once").nth(number) for number in (0, 1))
-    expect(first).to_be_enabled()
-    expect(second).to_be_enabled()
-    place = first.bounding_box()
-    assert place is not None
-    chat.page.evaluate(HURRIED, [place["x"] + 5, place["y"] + 5])
-    chat.expect("allowed by you")
-    expect(chat.log.locator(".question")).to_have_count(1)
-    expect(chat.log.locator(".copilot-answer-number")).to_have_text("")
-    assert (server.work / "h1.txt").exists() != (server.work / "h2.txt").exists()
-    chat.button("Deny").click()
-    chat.expect("denied by you")
-    chat.ready()
-
-
-def test_who_answers_by_keyboard_comes_to_the_next_question_and_not_to_its_buttons(chat: Chat) -> None:
-    chat.send("demo: together ask One ;; ask Two")
-    expect(chat.button("Deny")).to_have_count(2)
-    chat.button("Deny").first.press("Enter")
-    expect(chat.log.get_by_role("article", name="Question: Two")).to_be_focused()
-    chat.page.keyboard.press("Enter")
-    expect(chat.log.locator(".question")).to_have_count(1)
-    chat.page.keyboard.press("Escape")
-    chat.deny()
-
-
-@pytest.mark.parametrize(("what", "is_calm"), [("shell echo", True), ("shell git push origin main --force", False)])
-def test_nothing_invites_to_allow_what_is_alarming(chat: Chat, what: str, is_calm: bool) -> None:
-    chat.send(f"demo: {what}")
-    allow = chat.button("Allow once")
-    expect(allow).to_be_enabled()
-    assert allow.evaluate("each => each.classList.contains('copilot-suggested')") == is_calm
-    expect(chat.button("Always allow ▾")).to_have_count(int(is_calm))
-    chat.deny()
-
-
-def test_an_approval_says_how_much_it_is_about_and_the_call_is_shown_once(chat: Chat) -> None:
-    text = "\\n".join(f"line {number}" for number in range(34))
-    chat.send(f"demo: create big.txt {text}")
-    expect(chat.button("Allow once (all 34 changed lines)")).to_be_visible()
-    expect(chat.log.get_by_text("22 more changed lines").locator("visible=true")).to_have_count(1)
-    expect(chat.log.locator(".tool:visible")).to_have_count(0)
-    chat.deny()
-    expect(chat.log.locator(".tool:visible")).to_have_count(1)
 
 
 def test_code_is_copied(chat: Chat, context: BrowserContext) -> None:
@@ -289,16 +95,6 @@ def test_who_comes_after_the_end_sees_in_its_place_what_each_turn_changed(chat: 
     expect(chat.page.get_by_role("article", name="Summary")).to_have_count(2)
 
 
-def test_a_question_outlives_a_reload(chat: Chat) -> None:
-    chat.send("demo: ask Shall I?\nsay after")
-    expect(chat.button("Allow once")).to_be_visible()
-    chat.page.reload()
-    chat.button("Allow once").click()
-    chat.expect("after")
-    chat.ready()
-    expect(chat.button("Allow once")).to_have_count(0)
-
-
 def test_commands_of_ours_are_answered_in_the_log(chat: Chat) -> None:
     chat.send("/status")
     expect(chat.log.locator(".command")).to_contain_text("demo agent")
@@ -321,10 +117,10 @@ def test_hostile_markdown_runs_no_script_and_asks_for_nothing(chat: Chat) -> Non
     assert message.locator("a:not([href^='http'])").count() == 0
 
 
-def test_even_a_script_in_the_page_would_not_run(chromium: Browser, server: Server) -> None:
+def test_even_a_script_in_the_page_would_not_run(chromium: Browser, chat_server: Server) -> None:
     """The policy stands behind the rendering."""
     context = chromium.new_context()
-    chat = Chat(context, server)
+    chat = Chat(context, chat_server)
     stopped: list[str] = []
     chat.page.on("requestfailed", lambda request: stopped.append(f"{request.failure} {request.url}"))
     expect(chat.page.locator("#link")).to_have_attribute("data-state", "open")
@@ -358,31 +154,6 @@ def test_nothing_that_the_page_needs_is_blocked(chat: Chat) -> None:
     assert coloured.evaluate("each => getComputedStyle(each).color") != chat.log.evaluate(
         "each => getComputedStyle(each).color"
     )
-
-
-def test_two_windows_show_one_conversation_and_either_may_stop_it(chat: Chat, context: BrowserContext) -> None:
-    chat.send("demo: say together\nask")
-    expect(chat.button("Allow once")).to_be_visible()
-    other = chat.page.context.new_page()
-    other.goto(chat.page.url)
-    expect(other.get_by_role("button", name="Allow once")).to_be_visible()
-    other.get_by_label("Stop the turn").click()
-    chat.ready()
-    expect(chat.button("Allow once")).to_have_count(0)
-    expect(other.get_by_label("Stop the turn")).to_be_hidden()
-
-
-def test_a_no_can_say_why_and_the_agent_goes_on_with_that(chat: Chat) -> None:
-    chat.send("demo: shell echo hi")
-    chat.button("Deny and say why…").click()
-    chat.button("Deny and send").click()
-    expect(chat.log.get_by_role("alert").locator("visible=true")).to_contain_text(NO_REASON)
-    chat.log.get_by_role("textbox", name="Tell the agent what to do instead").fill("demo: say another way")
-    for key in ("Escape", "Enter", "Alt+Enter", "Enter"):  # the second opens it again
-        chat.page.keyboard.press(key)
-    chat.expect("another way")
-    chat.ready()
-    expect(chat.log.locator(".question")).to_have_count(0)
 
 
 def test_a_new_chat_and_back_by_the_list_of_recent_ones(chat: Chat) -> None:
@@ -423,35 +194,10 @@ def test_a_prompt_that_waits_for_the_agent_is_shown_with_what_it_waits_for(
         expect(chat.log.locator(".prompt")).to_have_text("Hello?")
 
 
-def test_below_the_base_url_of_a_hub(context: BrowserContext, tmp_path: Path) -> None:
-    with running_server(tmp_path / "hub", "/user/ada%40b/") as server:
-        chat = Chat(context, server)
-        chat.send("demo: image\nsay there")
-        chat.expect("there")
-        image = chat.log.locator(".files img")
-        assert image.evaluate(DECODED) > 0
-        assert chat.faults == []
-
-
-def test_by_keyboard_alone(chat: Chat) -> None:
-    expect(chat.page.get_by_label("Message")).to_be_focused()
-    chat.page.keyboard.type("demo: ask")
-    chat.page.keyboard.press("Enter")
-    button = chat.button("Allow once")
-    expect(button).to_be_enabled()
-    for _ in range(10):
-        chat.page.keyboard.press("Shift+Tab")
-        if button.evaluate("each => each === document.activeElement"):
-            break
-    chat.page.keyboard.press("Enter")
-    chat.ready()
-    expect(chat.page.get_by_label("Message")).to_be_focused()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_in_either_theme(chromium: Browser, server: Server, scheme: str) -> None:
+def test_axe_finds_nothing_serious_in_either_theme(chromium: Browser, chat_server: Server, scheme: str) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": 1000, "height": 800})  # type: ignore[arg-type]
-    chat = Chat(context, server)
+    chat = Chat(context, chat_server)
     chat.send(
         "demo: think why\nsay Some **text**, `code` and [a link](https://example.org)\nplan A;B / 1\nread nothing.txt"
     )

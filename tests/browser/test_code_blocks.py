@@ -1,7 +1,5 @@
 """What the front-end extension adds to the page: buttons on code blocks, and a hint in an empty notebook."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import BrowserContext, expect
 

@@ -1,7 +1,5 @@
 """Commands and their pickers, with real widgets."""
 
-from __future__ import annotations
-
 import re
 
 import nbformat

@@ -1,7 +1,5 @@
 """The table of contents: a Copilot notebook's leaves outputs out, a Python notebook's keeps them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -76,14 +74,3 @@ def test_a_python_notebook_keeps_the_headings_of_its_outputs(context: BrowserCon
     shown = refreshed(notebook)
     assert shown["headings"] == ["Mine"]
     assert shown["sanitized"] > 0
-
-
-def test_another_kernel_brings_them_back(context: BrowserContext, lab: Lab) -> None:
-    notebook = Notebook.new(context, lab, "change.ipynb", "demo: say One.", "demo: say Two.", f"demo: {ANSWER}")
-    notebook.run(0, 1, 2)
-    assert not refreshed(notebook)["outputs"]
-    change = "name => window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({ name })"
-    notebook.page.evaluate(f"async () => {{ await ({change})('python3'); }}")
-    assert refreshed(notebook)["outputs"]
-    notebook.page.evaluate(f"async () => {{ await ({change})('copilot'); }}")
-    assert not refreshed(notebook)["outputs"]

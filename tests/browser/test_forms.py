@@ -3,14 +3,10 @@
 `context` sees to it that no page asks another machine.
 """
 
-from __future__ import annotations
-
 import re
-import shutil
 from pathlib import Path
 
 import pytest
-from copilot_kernel.rendering.question import OPEN
 from playwright.sync_api import BrowserContext, expect
 
 from .lab import Lab, Notebook
@@ -42,24 +38,6 @@ def test_a_form_is_filled_in_by_keyboard_and_the_saved_notebook_reads_well(conte
     expect(notebook.page.locator(DEAD_WIDGET)).to_have_count(0)
     notebook.save()
     assert "Answered: Name: Ada; Colour: red" in plain(path, 0)
-
-
-def test_a_form_that_was_open_when_its_notebook_was_saved_tells_what_was_asked(
-    context: BrowserContext, lab: Lab
-) -> None:
-    notebook = Notebook.new(context, lab, "open-form.ipynb", "demo: elicit form\nsay Thanks.")
-    notebook.run(0, wait=False)
-    expect(notebook.output(0).get_by_label("Colour")).to_be_visible()
-    told = "a whole number, 1 to 10"
-    expect(notebook.question(0, told).get_by_text(told)).to_be_hidden()
-    notebook.wait_saved()
-    shutil.copy(lab.root / "open-form.ipynb", lab.root / "old-form.ipynb")
-    old = Notebook.open(context, lab, "old-form.ipynb")
-    expect(old.question(0, told).get_by_text(told)).to_be_visible()
-    expect(old.question(0, told)).to_contain_text(OPEN)
-    expect(old.output(0).locator("input, select, button")).to_have_count(0)
-    notebook.button(0, "Decline").click()
-    expect(notebook.output(0)).to_contain_text("Declined")
 
 
 def test_an_address_is_opened_by_nobody_but_the_user(context: BrowserContext, lab: Lab) -> None:

@@ -1,7 +1,5 @@
 """Hostile text in every field that an agent controls, in JupyterLab: nothing runs, nothing leaves, all is readable."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """The chat page and the API on a real JupyterHub, whose rules for cookies and tokens are not those of Jupyter."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import closing
@@ -9,11 +7,11 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from .chat_page import DECODED, Chat
 from .hub import OTHER, PASSWORD, USER, Hub, require_proxy, running_hub
 from .lab import Notebook
-from .test_chat_page import DECODED, Chat
+from .story import INTERRUPT
 from .test_missed_turns import ALLOW, gate, kept, reload, turn
-from .test_python_notebook import INTERRUPT
 
 pytestmark = pytest.mark.browser
 

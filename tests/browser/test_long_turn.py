@@ -1,7 +1,5 @@
 """A long turn in JupyterLab: how high it is, what it says while it runs, and what of it opens."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -86,7 +84,6 @@ def test_a_turn_of_forty_steps_fits_on_a_screen_and_everything_in_it_opens(conte
     notebook.run(0)
     output = notebook.output(0)
     box = output.bounding_box()
-    assert box is not None
     assert box["height"] <= MAX_HEIGHT
     expect(output.get_by_text("Changed 8 files, read 8, searched 4 times · +8 −8 ⚠ not asked")).to_be_visible()
     expect(output.get_by_text("Changed 8 files, read 3 · +8 −8 ⚠ not asked")).to_be_visible()

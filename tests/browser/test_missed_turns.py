@@ -1,7 +1,5 @@
 """Turns that go on while no page looks: the next page shows what became of them, in a real JupyterLab."""
 
-from __future__ import annotations
-
 import random
 import re
 import urllib.request

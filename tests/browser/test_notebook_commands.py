@@ -1,7 +1,5 @@
 """The front-end extension's commands, and files that are pasted or dropped into prompts."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

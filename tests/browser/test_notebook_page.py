@@ -1,7 +1,5 @@
 """The front-end extension: what a kernel does to the notebook on the page, in JupyterLab and in Notebook 7."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import nbformat
@@ -9,7 +7,7 @@ import pytest
 from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.question import Question
-from copilot_kernel.rendering.answers import NO_REASON, answers_to
+from copilot_kernel.rendering.answers import answers_to
 from copilot_kernel.rendering.question import QuestionView
 from msgspec import to_builtins
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -289,45 +287,27 @@ def test_a_question_while_the_kernel_is_blocked_is_asked_on_the_page(
         assert not any("answer" in each for each in driven.heard())
         card.get_by_role("button", name="Allow once").click()
         driven.wait_heard({"answer": "1", "option": 0})
-        driven.event("ask", key="3", title="This?", html="This?", answers=ANSWERS)
-        page.get_by_role("button", name="Deny and say why…").click()
-        page.get_by_role("button", name="Deny and send").click()
-        expect(page.locator(".copilot-ask").get_by_role("alert")).to_have_text(f"⚠ {NO_REASON}")
-        page.get_by_role("textbox", name="Tell the agent what to do instead").fill("No")
-        for key in ("Alt+Enter", "Escape"):
-            page.keyboard.press(key)
-        page.get_by_role("button", name="Deny and say why…").press("Enter")
-        for key in (".", "Shift+Enter"):
-            page.keyboard.press(key)
-        driven.wait_heard({"answer": "3", "option": 1, "reason": "No\n."})
         expect(page.locator(".copilot-asks")).to_have_count(0)
         assert page.evaluate("() => window.hit") is None
-        check_rule(driven)
 
 
-def check_rule(driven: DrivenNotebook) -> None:
-    """A rule is changed, refused and saved on the page's card; what the agent remembers is offered below it."""
-    driven.event("ask", key="4", title="And that?", html="And that?", answers=ANSWERS)
-    card = driven.page.get_by_role("group", name="And that?")
-    shown = card.get_by_role("button").locator("visible=true")
-    expect(shown).to_have_text(["Allow once", "Deny", "Deny and say why…", "Always allow ▾"])
-    card.get_by_role("button", name="Always allow ▾").click()
-    rule, save = card.get_by_role("textbox", name="Rule"), card.get_by_role("button", name="Always allow: it")
-    expect(rule).to_be_focused()
-    expect(rule).to_have_value("Bash(it)")
-    expect(save).to_be_disabled()
-    expect(shown).to_have_text(["Always allow", "Back", "Always allow (the agent remembers it)"])
-    rule.fill("")
-    save.click()
-    expect(card.get_by_role("alert").locator("visible=true")).to_have_text("⚠ Write a rule, or go back.")
-    rule.fill("Bash(")
-    save.click()
-    driven.wait_heard({"answer": "4", "option": 0, "rule": "Bash(", "keep": "session"})
-    driven.event("refused", key="4", words="“Bash(” is not a rule.")
-    expect(card.get_by_role("alert").locator("visible=true")).to_have_text("⚠ “Bash(” is not a rule.")
-    rule.fill(" Bash(it *) ")
-    card.get_by_role("radio", name="All conversations").check()
-    save.click()
-    driven.wait_heard({"answer": "4", "option": 0, "rule": "Bash(it *)", "keep": "settings"})
-    driven.event("answered", key="4")
-    expect(card).to_have_count(0)
+def test_a_reason_and_a_rule_are_given_on_the_page(context: BrowserContext, lab: Lab) -> None:
+    """What can go wrong with them is tested on the chat page, which has the same cards."""
+    with DrivenNotebook(context, lab, "answers", "x = 1") as driven:
+        driven.event("ask", key="1", title="This?", html="This?", answers=ANSWERS)
+        card = driven.page.locator(".copilot-ask")
+        card.get_by_role("button", name="Deny and say why…").click()
+        card.get_by_role("textbox", name="Tell the agent what to do instead").fill("No.")
+        card.get_by_role("button", name="Deny and send").click()
+        driven.wait_heard({"answer": "1", "option": 1, "reason": "No."})
+        driven.event("ask", key="2", title="That?", html="That?", answers=ANSWERS)
+        card.get_by_role("button", name="Always allow ▾").click()
+        card.get_by_role("textbox", name="Rule").fill("Bash(")
+        card.get_by_role("button", name="Always allow: it").click()
+        driven.wait_heard({"answer": "2", "option": 0, "rule": "Bash(", "keep": "session"})
+        driven.event("refused", key="2", words="“Bash(” is not a rule.")
+        expect(card.get_by_role("alert").locator("visible=true")).to_have_text("⚠ “Bash(” is not a rule.")
+        card.get_by_role("textbox", name="Rule").fill("Bash(it *)")
+        card.get_by_role("radio", name="All conversations").check()
+        card.get_by_role("button", name="Always allow: it").click()
+        driven.wait_heard({"answer": "2", "option": 0, "rule": "Bash(it *)", "keep": "settings"})

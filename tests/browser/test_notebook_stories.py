@@ -1,7 +1,5 @@
 """The agent at work in the notebook that its user looks at, from the prompt to what can be undone."""
 
-from __future__ import annotations
-
 import re
 
 import nbformat
@@ -9,8 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from .lab import BOTH, Lab
-from .story import END, PROMPTS, Story, ask
-from .test_python_notebook import INTERRUPT, LOAD
+from .story import INTERRUPT, LOAD, PROMPTS, Story, ask
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
@@ -80,47 +77,6 @@ def test_a_figure_appears_in_an_inserted_cell_after_one_question_while_the_promp
     assert story.undo() == [LOAD, TABLE, prompt, "len(df)"]
 
 
-def test_cells_are_merged_moved_and_deleted_and_each_act_is_one_step_back(context: BrowserContext, lab: Lab) -> None:
-    prompt = ask(
-        ("read_notebook", {}),
-        ("edit_cell", {"id": "c1", "expected": "a = 1", "source": "a = 1\nc = 3"}),
-        ("move_cell", {"id": "c2", "expected": "b = 2", "after": "c3"}),
-        ("delete_cell", {"id": "c3", "expected": "c = 3"}),
-    )
-    story = Story.begin(context, lab, "clean-story.ipynb", "a = 1", "b = 2", "c = 3", prompt)
-    story.notebook.run(4, wait=False)
-    story.allow(4, "Edit cell 2")
-    story.allow(4, "Move cell 3 below cell 4")
-    expect(story.notebook.question(4, "Delete cell 3")).to_contain_text("c = 3")
-    story.allow(4, "Delete cell 3")
-    expect(story.notebook.cell(3)).to_contain_text(END)
-    assert story.sources() == [LOAD, "a = 1\nc = 3", "b = 2", prompt]
-    output = story.notebook.output(3)
-    expect(output).to_contain_text("Edited cell 2 · moved cell 3 · deleted cell 3 (c = 3)")
-    assert output.get_by_role("link").all_text_contents() == ["cell 2", "cell 3"]
-    notice = output.get_by_text("The agent can see this notebook's variables and cells.")
-    expect(notice).not_to_be_visible()
-    output.get_by_text("Read this notebook").first.click()
-    expect(notice).to_be_visible()
-    assert story.undo() == [LOAD, "a = 1\nc = 3", "c = 3", "b = 2", prompt]
-    assert story.undo() == [LOAD, "a = 1\nc = 3", "b = 2", "c = 3", prompt]
-
-
-def test_a_cell_that_the_user_changes_while_the_question_waits_is_left_alone(context: BrowserContext, lab: Lab) -> None:
-    prompt = ask(("edit_cell", {"id": "c1", "expected": "a = 1", "source": "a = 10"}))
-    story = Story.begin(context, lab, "changed-story.ipynb", "a = 1", prompt)
-    story.notebook.run(2, wait=False)
-    expect(story.notebook.question(2, "Edit cell 2")).to_be_visible()
-    story.notebook.cell(1).locator(".cm-content").click()
-    story.page.keyboard.press("End")
-    story.page.keyboard.type(" # mine")
-    story.allow(2, "Edit cell 2")
-    story.ended(2)
-    expect(story.notebook.output(2)).to_contain_text("changed meanwhile")
-    assert story.sources()[1] == "a = 1 # mine"
-    expect(story.notebook.output(2).get_by_role("link")).to_have_count(0)
-
-
 @pytest.mark.parametrize(
     ("wait", "classic"),
     [("import time; time.sleep(600)", False), ("import asyncio; await asyncio.sleep(600)", True)],
@@ -142,3 +98,31 @@ def test_stop_ends_code_that_the_agent_runs_and_the_next_cell_runs(
     story.rests()
     notebook.run(3)
     expect(notebook.output(3)).to_contain_text("still here")
+
+
+OWN_WIDGETS = """
+import ipywidgets
+clicks = []
+button = ipywidgets.Button(description="Mine")
+button.on_click(lambda button: clicks.append(1))
+button
+"""
+
+
+def test_a_widget_of_the_users_and_a_plot_work_while_the_agent_works(context: BrowserContext, lab: Lab) -> None:
+    plot = "%matplotlib inline\nimport matplotlib.pyplot as plt\n%copilot demo: say Plotted.\n_ = plt.plot([1, 3, 2])"
+    cells = (OWN_WIDGETS, "%copilot demo: ask", "len(clicks)", plot)
+    notebook = Story.begin(context, lab, "own-widgets.ipynb", *cells).notebook
+    notebook.run(1)
+    notebook.run(2, wait=False)
+    allow = notebook.button(2, "Allow once")
+    expect(allow).to_be_visible()
+    for _ in range(3):
+        notebook.button(1, "Mine").click()
+    allow.click()
+    notebook.wait_status("idle")
+    notebook.run(3)
+    expect(notebook.output(3)).to_contain_text("3")
+    notebook.run(4)
+    expect(notebook.output(4)).to_contain_text("Plotted.")
+    expect(notebook.output(4).locator("img")).to_be_visible()

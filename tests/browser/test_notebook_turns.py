@@ -1,6 +1,4 @@
-"""Turns where nobody looks, where several windows look, and where the page or the kernel begins again."""
-
-from __future__ import annotations
+"""Turns where nobody looks, where several windows look, and where the kernel begins again."""
 
 import re
 
@@ -8,8 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from .lab import BOTH, Lab, Notebook, toasts
-from .story import END, Story, ask, write
-from .test_python_notebook import LOAD
+from .story import END, LOAD, Story, ask
 
 pytestmark = pytest.mark.browser
 
@@ -20,7 +17,6 @@ LOOK_AWAY = """hidden => {
 }"""
 KERNEL = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.id"
 USE_KERNEL = "id => window.jupyterapp.shell.currentWidget.sessionContext.changeKernel({id})"
-RESTART = "() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()"
 ALLOW = "Allow once"
 MARKED = ".lm-TabBar-tab.copilot-waiting"
 
@@ -32,7 +28,7 @@ def insertion(source: str, *, after: str | None = None) -> str:
 
 def in_front(story: Story, lab: Lab, name: str, *cells: str) -> Notebook:
     """Another notebook of the page, with the story's behind it."""
-    write(lab.root / name, *(cells or ("x = 1",)))
+    lab.write(name, *(cells or ("x = 1",)), kernel="python3")
     story.notebook.command("docmanager:open", path=lab.path(name))
     expect(story.page.locator(".jp-NotebookPanel.lm-mod-hidden")).to_have_count(1)
     story.notebook.wait_ready()
@@ -146,24 +142,7 @@ def test_of_two_notebooks_on_one_kernel_the_agent_works_in_the_one_that_asked(
     assert story.sources() == [LOAD, first, "first = 1", first]
 
 
-# -- a new page, a new kernel ---------------------------------------------------------------------------------------
-
-
-def test_the_agent_works_on_in_the_page_that_was_loaded_again(context: BrowserContext, lab: Lab) -> None:
-    prompt = insertion("inserted = 1")
-    story = Story.begin(context, lab, "again.ipynb", prompt, prompt)
-    notebook = story.notebook
-    notebook.run(1, wait=False)
-    expect(notebook.button(1, ALLOW)).to_be_enabled()
-    notebook.wait_saved()
-    story.page.reload()
-    expect(story.page.locator(MARKED)).to_have_count(1)
-    notebook.button(1, ALLOW).click()  # what was saved is replaced meanwhile
-    story.ended(1)
-    notebook.run(3, wait=False)
-    story.allow(3, "Insert a code cell")
-    story.ended(3)
-    assert story.sources() == [LOAD, prompt, "inserted = 1", prompt, "inserted = 1"]
+# -- a new kernel ---------------------------------------------------------------------------------------------------
 
 
 def test_the_agent_restarts_the_kernel_and_the_conversation_continues(context: BrowserContext, lab: Lab) -> None:
@@ -179,23 +158,6 @@ def test_the_agent_restarts_the_kernel_and_the_conversation_continues(context: B
     expect(notebook.output(3)).to_contain_text("NameError")
     notebook.run(0, 4)
     expect(notebook.output(4)).to_contain_text("restart_kernel")
-
-
-def test_a_restart_by_the_user_withdraws_the_question_and_the_next_turn_works(
-    context: BrowserContext, lab: Lab
-) -> None:
-    prompt = insertion("inserted = 1")
-    story = Story.begin(context, lab, "user-restart.ipynb", prompt)
-    story.notebook.run(1, wait=False)
-    expect(story.page.locator(MARKED)).to_have_count(1)
-    story.page.evaluate(RESTART)
-    expect(story.page.locator(MARKED)).to_have_count(0)
-    story.rests()
-    story.notebook.run(0)
-    story.notebook.run(1, wait=False)
-    story.allow(1, "Insert a code cell")
-    story.ended(1)
-    assert story.sources()[-1] == "inserted = 1"
 
 
 # -- our own kernel -------------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """The question card in JupyterLab: what is seen at which width, what can be pressed when, what is left in the end."""
 
-from __future__ import annotations
-
 import re
 from pickle import dumps
 
@@ -123,22 +121,6 @@ def test_nothing_of_the_card_is_wider_than_the_page(context: BrowserContext, lab
     notebook.page.wait_for_function(f"output => ({wider})(output) === 0", arg=notebook.output(0).element_handle())
 
 
-BAR_AND_BUTTONS = """output => {
-  const bars = ['.copilot-asked', '.copilot-question'].map(name => output.querySelector(name));
-  const [above, below] = bars.map(bar => bar.getBoundingClientRect());
-  const buttons = [...output.querySelectorAll('button')].filter(button => button.offsetParent);
-  const heights = buttons.map(button => button.getBoundingClientRect().height);
-  const colours = bars.map(bar => getComputedStyle(bar).borderLeftColor);
-  return [new Set(colours).size, below.x - above.x, below.y - above.bottom, ...new Set(heights)];
-}"""
-"""How many colours its bar has, what shifts its lower part, and the heights of its buttons."""
-
-
-def test_a_card_has_one_bar_and_buttons_of_one_height(context: BrowserContext, lab: Lab) -> None:
-    notebook = card(context, lab, question(suggestion="Edit(a.py)"), "card-bar.ipynb")
-    assert notebook.output(0).evaluate(BAR_AND_BUTTONS) == [1, 0, 0, 30]
-
-
 # -- pressing --------------------------------------------------------------------------------------------------------
 
 
@@ -189,7 +171,6 @@ def test_the_next_question_in_the_same_place_is_not_answered_by_hasty_clicks(con
     allow = notebook.button(0, "Allow once")
     allow.click(trial=True)
     place = allow.bounding_box()
-    assert place is not None
     notebook.page.evaluate(HURRIED, [place["x"] + 5, place["y"] + 5])
     expect(notebook.output(0)).to_contain_text("Second")
     expect(notebook.button(0, "Deny")).to_be_visible()
@@ -239,32 +220,6 @@ def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) 
     save.dblclick()
     expect(output).to_contain_text("rule='Bash(ls *)', keep='settings'")
     expect(output).to_contain_text(re.compile("^(?!.*ANSWERED.*ANSWERED)", re.DOTALL))
-
-
-def test_the_rest_of_a_long_command_is_unfolded_by_keyboard(context: BrowserContext, lab: Lab) -> None:
-    command = "\n".join(f"echo {number}" for number in range(200)) + "\nrm -r build"
-    call = ToolCall(1, 1, "x", "Count", kind="execute", raw_input={"command": command})
-    notebook = card(context, lab, question(call), "card-end.ipynb")
-    expect(notebook.button(0, "Allow once (all 201 lines)")).to_be_visible()
-    end = notebook.output(0).locator("pre", has_text="rm -r build")
-    expect(end).to_be_hidden()
-    notebook.output(0).locator("summary", has_text="189 more lines").focus()
-    notebook.page.keyboard.press("Enter")
-    expect(end).to_be_visible()
-
-
-def test_everything_that_can_be_pressed_or_entered_has_a_name(context: BrowserContext, lab: Lab) -> None:
-    notebook = card(context, lab, question(suggestion="Edit(a.py)"), "card-names.ipynb")
-    output = notebook.output(0)
-    for opener in ("Always allow ▾", "Deny and say why…"):
-        notebook.button(0, opener).click()
-        expect(notebook.button(0, "Back")).to_be_visible()
-        expect(notebook.button(0, opener)).to_be_hidden()
-        for role in ("button", "textbox", "radio", "region"):
-            for each in output.get_by_role(role).all():  # type: ignore[arg-type]
-                expect(each).to_have_accessible_name(re.compile(r"\S"))
-        notebook.button(0, "Back").click()
-        expect(notebook.button(0, opener)).to_be_visible()
 
 
 # -- hostile text ----------------------------------------------------------------------------------------------------

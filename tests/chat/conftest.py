@@ -81,7 +81,7 @@ def opened(settings: Settings, time: Time, demo: str, monkeypatch: pytest.Monkey
     ) -> AsyncIterator[Chat]:
         if switches:
             monkeypatch.setenv("COPILOT_KERNEL_DEMO", switches)
-        chosen = replace(settings, **{"agent": demo, **more})  # type: ignore[arg-type]
+        chosen = replace(settings, **{"agent": demo, **more})
         async with open_chat(chosen, notebook, Retry(time.sleep, time.clock), place=place, live=live) as chat:
             yield chat
 

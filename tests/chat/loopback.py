@@ -37,7 +37,6 @@ async def connecting(settings: Settings) -> AsyncIterator[Connect]:
 
 
 def address(launch: Launch) -> str:
-    assert launch.address is not None
     return "tcp://{}:{}".format(*launch.address)
 
 

@@ -1,6 +1,7 @@
 """Who sits before the cells of these tests, and how they ask."""
 
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer
@@ -49,20 +50,20 @@ class Person:
             await anyio.sleep_forever()
         return PermissionAnswer(next(option for option in question.options if option.kind == self.kind), "you", "you")
 
-    def of(self, kind: type[Entry]) -> list[Entry]:
+    def of(self, kind: type[Entry]) -> list[Any]:
         return [entry for _, entry in sorted(self.entries.items()) if isinstance(entry, kind)]
 
     @property
     def calls(self) -> list[tuple[str, str]]:
-        return [(call.status, call.decision) for call in self.of(ToolCall) if isinstance(call, ToolCall)]
+        return [(call.status, call.decision) for call in self.of(ToolCall)]
 
     @property
     def notices(self) -> list[str]:
-        return [entry.title for entry in self.of(Notice) if isinstance(entry, Notice)]
+        return [entry.title for entry in self.of(Notice)]
 
     @property
     def said(self) -> list[tuple[str, str]]:
-        return [(entry.speaker, str(entry.text)) for entry in self.of(Message) if isinstance(entry, Message)]
+        return [(entry.speaker, str(entry.text)) for entry in self.of(Message)]
 
 
 async def ask(chat: Chat, prompt: str, person: Person | None = None) -> Turn:

@@ -42,7 +42,7 @@ class Stage:
 
 
 def said(speaker: str) -> Message:
-    return Message(0, 1, speaker, GrowingText().append("Hm."))  # type: ignore[arg-type]
+    return Message(0, 1, speaker, GrowingText().append("Hm."))
 
 
 def running(entry_id: int = 0) -> ToolCall:

@@ -57,7 +57,7 @@ def failing(times: int, error: Exception = BUSY) -> Callable[[], object]:
 @pytest.mark.parametrize("times", [0, MAX_ATTEMPTS - 1])
 async def test_each_pause_is_twice_as_long_as_the_one_before(time: Time, times: int) -> None:
     said: list[str] = []
-    assert await Retry(time.sleep, time.clock)(failing(times), said.append) == times + 1  # type: ignore[arg-type]
+    assert await Retry(time.sleep, time.clock)(failing(times), said.append) == times + 1
     assert time.naps == [1.0, 2.0, 4.0, 8.0][:times]
     lines = [f"busy; attempt {n + 2} in {nap:g} s" for n, nap in enumerate(time.naps)]
     assert said == [words for line in lines for words in (line, "")]
@@ -81,23 +81,23 @@ async def test_each_pause_is_twice_as_long_as_the_one_before(time: Time, times: 
 )
 async def test_only_what_may_pass_is_tried_again(time: Time, error: Exception, again: bool) -> None:
     with pytest.raises(type(error)):
-        await Retry(time.sleep, time.clock, 2)(failing(2, error), lambda words: None)  # type: ignore[arg-type]
+        await Retry(time.sleep, time.clock, 2)(failing(2, error), lambda words: None)
     assert time.naps == [1.0] * again
 
 
 async def test_five_crashes_in_three_minutes_are_the_end_until_somebody_asks(time: Time) -> None:
     retry = Retry(time.sleep, time.clock)
     with pytest.raises(AgentStartFailed) as first:
-        await retry(failing(9, ENDED), lambda words: None)  # type: ignore[arg-type]
+        await retry(failing(9, ENDED), lambda words: None)
     assert first.value is ENDED
     time.now += 10 * CRASH_SECONDS
     work = failing(0)
     with pytest.raises(AgentStartFailed) as caught:
-        await retry(work, lambda words: None)  # type: ignore[arg-type]
+        await retry(work, lambda words: None)
     assert str(caught.value) == "The agent ended 5 times within 3 minutes and is not started again: it ended"
     assert ("%restart" in caught.value.hint, caught.value.stderr) == (True, "words on stderr")
     retry.recovered()
-    assert await retry(work, lambda words: None) == 1  # type: ignore[arg-type]
+    assert await retry(work, lambda words: None) == 1
 
 
 SPACING = CRASH_SECONDS / (MAX_CRASHES - 1)
@@ -120,7 +120,7 @@ async def test_only_crashes_close_together_are_a_loop(time: Time, between: float
         if recovers:
             retry.recovered()
     with outcome:
-        assert await retry(failing(0), lambda words: None) == 1  # type: ignore[arg-type]
+        assert await retry(failing(0), lambda words: None) == 1
 
 
 # -- with an agent ------------------------------------------------------------------------------------------------
@@ -162,7 +162,6 @@ async def test_an_outage_is_no_crash(opened: Open, time: Time) -> None:
             await ask(chat, "one")
             link = chat.agent.link
         # A prompt that is sent before the end has been read fails as one that was under way.
-        assert link is not None
         await link.closed.wait()
         for _ in range(2):
             with pytest.raises(AgentStartFailed, match="Connection refused"):

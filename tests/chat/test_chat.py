@@ -27,7 +27,7 @@ async def test_a_turn_tells_what_was_said_and_how_it_ended(chat: Chat) -> None:
     person = Person()
     turn = await ask(chat, "demo: say hello", person)
     assert (turn.number, turn.stop_reason, turn.text, turn.agent) == (1, "end_turn", "hello", "demo agent")
-    assert [str(message.text) for message in person.of(Message)] == ["demo: say hello", "hello"]  # type: ignore[union-attr]
+    assert [str(message.text) for message in person.of(Message)] == ["demo: say hello", "hello"]
 
 
 async def test_an_allowed_edit_changes_the_file_and_a_rejected_one_does_not(chat: Chat, project: Path) -> None:

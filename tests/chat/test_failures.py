@@ -60,7 +60,6 @@ def test_a_chunk_that_is_an_error_line_is_a_failure_with_its_innermost_words_and
     words: str, reason: FailureReason
 ) -> None:
     failure = reported(f"Error: {words}")
-    assert failure is not None
     title = words.split("\n")[0]
     for outer in OUTER:
         title = title.removeprefix(outer)

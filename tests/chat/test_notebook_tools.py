@@ -1,8 +1,6 @@
 """How the notebook's tools reach an agent's sessions, and how they end with them."""
 
-import json
 import stat
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,7 +83,7 @@ async def test_an_agent_without_http_gets_the_bridge_and_a_file_that_ends_with_t
         async with stdio_client(parameters) as streams, ClientSession(*streams) as client:
             await client.initialize()
             result = await client.call_tool("list_variables", {"filter": "n"})
-            found.extend([result.content[0].text, str(file)])  # type: ignore[union-attr]
+            found.extend([result.content[0].text, str(file)])
 
     async with in_notebook(settings, act, info={"agentCapabilities": {}}) as (chat, _):
         await ask(chat, "Go")
@@ -133,49 +131,6 @@ async def test_a_server_of_the_user_with_our_name_gets_another_one(settings: Set
         (opened,) = [params for method, params in agent.script.heard if method == "session/new"]
     assert [server["name"] for server in opened["mcpServers"]] == ["notebook-3", "notebook-2", "notebook"]
     assert person.notices == [RENAMED.format("notebook-3")]
-
-
-AGENT = """#!{python}
-import json, sys
-from pathlib import Path
-flagged = json.loads(Path(sys.argv[-1][1:]).read_text())["mcpServers"] if sys.argv[-1][0] == "@" else []
-told, answers = [sorted(flagged)], {{
-    "initialize": {{"protocolVersion": 1, "agentCapabilities": {{"mcpCapabilities": {{"http": True}}}}}},
-    "session/prompt": {{"stopReason": "end_turn"}},
-}}
-for line in sys.stdin:
-    asked = json.loads(line)
-    if asked["method"] == "session/new":
-        told.append(sorted(server["name"] for server in asked["params"]["mcpServers"]))
-        Path("told.json").write_text(json.dumps(told))
-    result = answers.get(asked["method"], {{"sessionId": f"s{{len(told)}}"}})
-    print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], "result": result}}), flush=True)
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "flagged", "passed"),
-    [("other", [], ["notebook", "notebook-2"]), ("copilot", ["notebook-2"], ["notebook"])],
-)
-async def test_so_does_one_that_an_agent_with_many_conversations_starts(
-    settings: Settings, tmp_path: Path, name: str, flagged: list[str], passed: list[str]
-) -> None:
-    """Copilot gets it by its own flag, before any conversation begins."""
-    program = tmp_path / name
-    program.write_text(AGENT.format(python=sys.executable))
-    program.chmod(0o700)
-    theirs = McpServer("notebook", "stdio", command="theirs")
-    settings = replace(settings, agent=str(program), mcp_servers=(theirs,))
-    people = [Person(), Person()]
-    async with (
-        connecting(settings) as connect,
-        open_chat(settings, connect=connect, live=FakeNotebook()) as one,
-        open_chat(settings, connect=connect, live=FakeNotebook()) as two,
-    ):
-        await ask(one, "Go", people[0])
-        await ask(two, "Go", people[1])
-    assert json.loads(Path(settings.cwd, "told.json").read_text()) == [flagged, passed, passed]
-    assert [RENAMED.format("notebook-2") in person.notices for person in people] == [True, True]
 
 
 async def test_the_first_prompt_that_is_no_command_says_where_the_agent_is(settings: Settings) -> None:

@@ -12,6 +12,7 @@ from copilot_kernel.conversation.model import Entry, ToolCall
 from copilot_kernel.errors import AgentRefused
 
 from ..acp.scripted import OPTIONS, Script
+from ..limits import until
 from .conftest import Open, chatting
 from .loopback import met
 from .people import LIMIT, Person, ask, cancelled
@@ -22,7 +23,7 @@ EVERYTHING = {"fs": True, "terminal": True, "permission_mode": "bypassPermission
 
 def ours(person: Person) -> list[tuple[str, str, str]]:
     """Of what we did: title, status and decision."""
-    calls = [entry for entry in person.of(ToolCall) if isinstance(entry, ToolCall)]
+    calls = person.of(ToolCall)
     return [(each.title, each.status, each.decision) for each in calls if each.call_id.startswith("copilot-kernel-")]
 
 
@@ -246,7 +247,7 @@ async def test_a_command_is_asked_about_as_it_really_runs_and_shown_with_its_out
     turn = await ask(chat, "demo: terminal echo hi; exit 3", person := Person())
     line = "DEMO_AGENT=1 /bin/sh -c 'echo hi; exit 3'"
     assert [question.call.raw_input["command"] for question in person.questions] == [line]
-    (done,) = [e for e in person.of(ToolCall) if isinstance(e, ToolCall) and e.call_id.startswith("copilot-kernel-")]
+    (done,) = [e for e in person.of(ToolCall) if e.call_id.startswith("copilot-kernel-")]
     assert (done.title, done.status) == (f"Run {line}", "failed")
     assert done.meta["terminal_output"]["data"] == "hi\n"
     assert done.meta["terminal_exit"] == {"exit_code": 3, "signal": None}
@@ -258,9 +259,7 @@ async def test_a_cancel_ends_the_command(chat: Chat) -> None:
     person = TerminalViewer()
     turn = await cancelled(chat, "demo: terminal echo begun; sleep 60", person, lambda: person.heard)
     assert turn.stop_reason == "cancelled"
-    with anyio.fail_after(LIMIT):
-        while len(psutil.Process().children(recursive=True)) > len(("agent", "reaper")):
-            await anyio.lowlevel.checkpoint()
+    await until(lambda: len(psutil.Process().children(recursive=True)) <= len(("agent", "reaper")))
 
 
 class TerminalViewer(Person):

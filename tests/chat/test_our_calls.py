@@ -36,8 +36,8 @@ async def calls(settings: Settings, act: Acting, person: Person | None = None, *
     person = person or Person()
     async with in_notebook(settings, act, **more) as (chat, _):
         turn = await ask(chat, "Go", person)
-    seen = [call for call in person.of(ToolCall) if isinstance(call, ToolCall)]
-    assert (tuple(seen), turn.unasked) == (turn.tool_calls, 0)
+    seen = person.of(ToolCall)
+    assert (tuple(seen), len(turn.unasked_calls)) == (turn.tool_calls, 0)
     return seen
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import anyio
 import pytest
 from copilot_kernel.chat import Chat, rules
 from copilot_kernel.chat.chat import UNSENT
@@ -16,9 +15,10 @@ from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.permissions.rulebook import NOT_A_RULE
 
 from ..acp.scripted import OPTIONS
+from ..limits import until
 from .conftest import Open, chatting
 from .loopback import asking, met, playing
-from .people import LIMIT, Person, ask, cancelled, ledger_of
+from .people import Person, ask, cancelled, ledger_of
 
 
 class Saver(Person):
@@ -29,7 +29,7 @@ class Saver(Person):
         self.rule, self.keep = rule, keep
 
     async def ask(self, question: Question) -> PermissionAnswer:
-        return replace(await super().ask(question), rule=self.rule, keep=self.keep)  # type: ignore[arg-type]
+        return replace(await super().ask(question), rule=self.rule, keep=self.keep)
 
 
 @pytest.fixture(autouse=True)
@@ -104,9 +104,7 @@ async def test_a_slow_disk_does_not_change_the_order_of_questions(chat: Chat, mo
     async def first_is_slow(paths: Iterable[str]) -> Mapping[str, str]:
         names = list(paths)
         if any("first" in name for name in names):
-            with anyio.fail_after(LIMIT):
-                while [status for status, _ in person.calls] != ["waiting", "waiting"]:
-                    await anyio.lowlevel.checkpoint()
+            await until(lambda: [status for status, _ in person.calls] == ["waiting", "waiting"])
         return await found(names)
 
     monkeypatch.setattr(rules, "resolve_in_time", first_is_slow)
@@ -213,7 +211,6 @@ async def test_what_was_allowed_ends_with_a_conversation_that_the_agent_lost(cha
     assert (chat.book.mode, person.questions, RESET in person.notices) == ("acceptEdits", [], False)
     (session,) = await chat.sessions()
     link = chat.agent.link
-    assert link is not None
     await link.delete(session.id)
     await chat.restart()
     await ask(chat, "demo: shell ls", person)

@@ -63,7 +63,7 @@ class RunningTurn:
 
     async def ask(self, call: ToolCallUpdate = ONE) -> PermissionOption | None:
         with anyio.fail_after(LIMIT):
-            return await self.permissions.ask(PermissionRequest("s", call, OPTIONS))
+            return await self.permissions.ask(PermissionRequest(call, OPTIONS))
 
     @property
     def asked(self) -> list[Any]:
@@ -124,7 +124,7 @@ async def test_what_was_said_with_an_answer_that_does_not_count_is_forgotten(kin
 @pytest.mark.parametrize("settings", [{}, {"allow": ("Bash(ls *)",)}], ids=["no rule", "allowed before"])
 async def test_a_change_before_the_question_is_shown_is_in_the_question(settings: dict[str, Any]) -> None:
     turn = RunningTurn(lambda question: True, **settings)
-    asking = turn.permissions.ask(PermissionRequest("s", ONE, OPTIONS))
+    asking = turn.permissions.ask(PermissionRequest(ONE, OPTIONS))
     turn.change(raw_input={"command": "rm -rf ."})
     assert (await asking, turn.asked) == (OPTIONS[0], ["rm -rf ."])
 
@@ -179,7 +179,6 @@ async def test_a_stream_of_changes_is_one_change() -> None:
 async def test_a_cancel_while_a_call_changes_is_a_cancel() -> None:
     def reads(question: Question) -> bool:
         turn.change(raw_input={"command": "rm -rf ."})
-        assert turn.state.stop is not None
         turn.state.stop.press()
         return False
 
@@ -191,8 +190,8 @@ async def test_a_cancel_while_a_call_changes_is_a_cancel() -> None:
 async def test_two_requests_about_one_id_keep_what_each_asked_about() -> None:
     """The second one's words are not a change of the first one."""
     turn = RunningTurn(lambda question: True)
-    first = turn.permissions.ask(PermissionRequest("s", ONE, OPTIONS))
-    second = turn.permissions.ask(PermissionRequest("s", ToolCallUpdate("1", raw_input={"command": "pwd"}), OPTIONS))
+    first = turn.permissions.ask(PermissionRequest(ONE, OPTIONS))
+    second = turn.permissions.ask(PermissionRequest(ToolCallUpdate("1", raw_input={"command": "pwd"}), OPTIONS))
     assert [await first, await second] == [OPTIONS[0], OPTIONS[0]]
     assert turn.asked == ["ls", "pwd"]
 
@@ -235,7 +234,6 @@ async def test_who_stops_while_a_rule_is_saved_allows_nothing(saves: Saves) -> N
 
     async def stop() -> None:
         await saves.begun.wait()
-        assert turn.state.stop is not None
         turn.state.stop.press()
 
     async with anyio.create_task_group() as tasks:

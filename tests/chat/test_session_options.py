@@ -11,6 +11,7 @@ from copilot_kernel.chat import Chat
 from copilot_kernel.errors import AgentRefused
 
 from ..acp.scripted import Script
+from ..limits import until
 from .conftest import Open
 from .loopback import met
 from .people import LIMIT, Person, ask
@@ -39,7 +40,6 @@ async def test_a_mode_is_set_by_a_short_name_in_the_agents_way(
     async with opened(switches=switches) as chat:
         await chat.options.set_mode(typed)
         assert set(sent(chat)) == {method}
-        assert chat.conversation.state is not None
         assert chat.conversation.state.mode == mode
         if option := option_of(chat.conversation.state.options, "mode"):
             assert option["currentValue"] == mode
@@ -114,9 +114,7 @@ async def test_modes_and_models_that_are_told_late_can_be_set(opened: Open, memb
 async def test_modes_that_are_only_named_one_by_one_can_be_set_again(opened: Open) -> None:
     async with met(opened, session_set_mode={}) as (script, chat):
         await told(chat, script, chat.options.offered("modes"), {**MODE, "modeId": "ask"}, {**MODE, "modeId": "plan"})
-        with anyio.fail_after(LIMIT):
-            while (await chat.options.offered("modes")).mode != "plan":
-                await anyio.lowlevel.checkpoint()
+        await until(lambda: chat.conversation.state.mode == "plan")
         await chat.options.set_mode("ask")
         state = await chat.options.offered("modes")
         assert ([mode.id for mode in state.modes], state.mode) == (["ask", "plan"], "ask")
@@ -137,7 +135,6 @@ async def test_an_agent_that_tells_nothing_is_waited_for_once_and_gets_what_was_
             "code", "ask", "large",
         ]  # fmt: skip
         assert (await chat.options.offered("modes")).mode == "ask"
-        assert chat.session is not None
         assert chat.session.options_delay == 0
         monkeypatch.setattr(agent_connection, "OPTIONS_DELAY", 3600)
         await chat.new()

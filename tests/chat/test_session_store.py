@@ -28,7 +28,6 @@ def assert_in_use(folder: Path, where: str) -> None:
 
 def test_another_process_has_a_session_until_it_ends_however_it_ends(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "locked\n"
         assert_in_use(tmp_path, "notebook other.ipynb")
         lock_session(tmp_path, "s2", "here").release()

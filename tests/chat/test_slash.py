@@ -1,7 +1,5 @@
 """Which prompts an agent may take for one of its commands, and what those change that we rely on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,20 +8,17 @@ import anyio
 import pytest
 from copilot_kernel.acp.messages import AvailableCommand, CommandsUpdate
 from copilot_kernel.chat import open_chat
-from copilot_kernel.chat.slash import AS_TEXT
+from copilot_kernel.chat.slash import AS_TEXT, changes_of
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
-from copilot_kernel.permissions.agent_changes import changes_of
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from ..acp.scripted import OPTIONS, Script, listening, offering
-from ..limits import LIMIT
+from ..limits import LIMIT, until
 from .conftest import Open
 from .loopback import address, met
 from .people import Person, ask
-
-pytestmark = pytest.mark.anyio
 
 
 async def sent(settings: Settings, *prompts: str, person: Person | None = None, **answers: Any) -> list[str]:
@@ -162,8 +157,7 @@ async def test_what_the_agent_says_of_its_options_and_mode_counts(opened: Open) 
         async def told(**update: Any) -> tuple[str, ...]:
             await script.update(update)
             await script.update({"sessionUpdate": "session_info_update", "title": (title := str(update))})
-            while chat.conversation.title != title:
-                await anyio.sleep(0)
+            await until(lambda: chat.conversation.title == title)
             return chat.commands.standing
 
         assert (await ask(chat, "Hello")).standing == ("does not ask: mode autopilot",)

@@ -1,7 +1,5 @@
 """What a folder would run, and what the environment widens: asked about before the agent starts, once."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -21,8 +19,6 @@ from copilot_kernel.rendering.question import QuestionView
 
 from .conftest import Open
 from .people import Person, ask
-
-pytestmark = pytest.mark.anyio
 
 HOOK = {"version": 1, "hooks": {"sessionStart": [{"type": "command", "bash": "touch ran"}]}}
 BYPASS = (Widening("COPILOT_KERNEL_PERMISSION_MODE", "bypassPermissions"),)

@@ -34,7 +34,7 @@ async def test_a_double_click_is_one_press(presses: list[float], ends: bool) -> 
         stop.press(at=50.0 + seconds)
 
     async def wait() -> None:
-        await stop.wait_again()
+        await stop.second_press.wait()
         ended.set()
 
     async with anyio.create_task_group() as tasks:
@@ -124,7 +124,7 @@ async def test_an_agent_that_stops_reading_a_prompt_is_ended(
     (tmp_path / "deaf.py").write_text(DEAF)
     async with opened(agent=f"{sys.executable} {tmp_path}/deaf.py", cancel_grace=grace) as chat:
         await chat.ready()
-        transport: Any = chat.agent.link._rpc._transport  # type: ignore[union-attr]
+        transport: Any = chat.agent.link._rpc._transport
 
         async def press() -> None:
             """When the pipe is full."""

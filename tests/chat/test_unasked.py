@@ -35,7 +35,7 @@ def then(status: str, **more: Any) -> Call:
 
 
 def marks(person: Person) -> list[tuple[str, bool]]:
-    found = [each.unasked for each in person.of(ToolCall) if isinstance(each, ToolCall)]
+    found = [each.unasked for each in person.of(ToolCall)]
     return [(mark.words, mark.covered) for mark in found if mark]
 
 
@@ -43,9 +43,9 @@ async def seen(opened: Open, *updates: Call, **settings: Any) -> tuple[list[tupl
     """The marks, how many acts were unasked, and the chat. A turn is cancelled just where the settings say so."""
     async with met(opened, settings, session_prompt=playing(*updates)) as (_, chat):
         turn = await ask(chat, "hello", person := Person())
-    is_cancelled = turn.unasked > 0 and settings.get("on_unasked") == "cancel"
+    is_cancelled = len(turn.unasked_calls) > 0 and settings.get("on_unasked") == "cancel"
     assert (turn.stop_reason, turn.stopped_by_user) == ("cancelled" if is_cancelled else "end_turn", False)
-    return marks(person), turn.unasked, chat
+    return marks(person), len(turn.unasked_calls), chat
 
 
 # -- who is accused -------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ async def test_an_act_after_a_no_is_marked_and_told(opened: Open) -> None:
     async with met(opened, session_prompt=prompt) as (_, chat):
         turn = await ask(chat, "hello", person := Person("reject_once"))
         assert [each.outcome for each in ledger_of(chat).kept] == ["denied", "done although denied"]
-    assert (marks(person), turn.unasked) == ([("done although it was denied", False)], 1)
+    assert (marks(person), len(turn.unasked_calls)) == ([("done although it was denied", False)], 1)
     assert person.notices == [COMPLETED_ANYWAY.format("rejected", "Do it")]
 
 
@@ -190,7 +190,7 @@ async def test_the_same_command_again_after_always_is_covered_and_another_one_is
     """Nor is the same one in another conversation, while what is shown again of this one is not accused."""
     first = await ask(chat, "demo: shell echo a", always := Person("allow_always"))
     turn = await ask(chat, "demo: shell echo a\nunasked echo b", person := Person())
-    assert (len(always.questions), person.questions, turn.unasked) == (1, [], 1)
+    assert (len(always.questions), person.questions, len(turn.unasked_calls)) == (1, [], 1)
     assert [covered for _, covered in marks(person)] == [True, False]
     assert "your earlier answer" in marks(person)[0][0]
     await chat.new()
@@ -199,7 +199,7 @@ async def test_the_same_command_again_after_always_is_covered_and_another_one_is
     count = ledger_of(chat).count
     with anyio.fail_after(LIMIT):
         turn = await chat.resume(first.session_id, person := Person())
-    assert (len(person.calls), marks(person), turn.unasked, ledger_of(chat).count) == (
+    assert (len(person.calls), marks(person), len(turn.unasked_calls), ledger_of(chat).count) == (
         3,
         [],
         0,
@@ -220,7 +220,7 @@ async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: l
     async with met(opened, initialize=loads, session_load={}, session_prompt=prompt) as (_, chat):
         await ask(chat, "one")
         await chat.restart()
-        assert [(await ask(chat, text)).unasked for text in ("two", "three")] == [count, 1]
+        assert [len((await ask(chat, text)).unasked_calls) for text in ("two", "three")] == [count, 1]
 
 
 # -- on_unasked -----------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: l
 @chatting(on_unasked="cancel")
 async def test_where_the_settings_say_so_the_first_such_act_cancels_the_turn(chat: Chat) -> None:
     turn = await ask(chat, "demo: unasked echo \u202ea\nslow 10000", person := Person())
-    assert (turn.stop_reason, turn.unasked) == ("cancelled", 1)
+    assert (turn.stop_reason, len(turn.unasked_calls)) == ("cancelled", 1)
     assert person.notices == [f"The turn was stopped: $ echo ⟨U+202E⟩a ({RAN})"]
     assert (await ask(chat, "demo: say alive")).text == "alive"
 

@@ -4,7 +4,6 @@ import json
 from contextlib import nullcontext
 from typing import Any
 
-import anyio
 import pytest
 from copilot_kernel.acp.agent_errors import LOGIN
 from copilot_kernel.acp.elicitation import ElicitationAnswer
@@ -15,9 +14,10 @@ from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentRefused, AuthRequired, ConnectionLost, UsageError
 
 from ..acp.scripted import END_TURN, Script, answering, listening, numbered
+from ..limits import until
 from .conftest import Open, Time
 from .loopback import address, asking, met, playing
-from .people import LIMIT, Person, ask
+from .people import Person, ask
 
 LOADS = {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}}
 
@@ -140,10 +140,7 @@ async def test_replayed_messages_are_dropped_and_the_rest_of_a_replay_counts(ope
     async with met(opened, initialize=LOADS, session_load=load) as (script, chat):
         await ask(chat, "one")
         await script.connection._transport.close()
-        link = chat.agent.link
-        with anyio.fail_after(LIMIT):
-            while link is not None and not link.closed.is_set():
-                await link.closed.wait()
+        await until(chat.agent.link.closed.is_set)
         await ask(chat, "two", person := Person())
         assert (person.notices, person.said) == ([RESTARTED], [("user", "two")])
         assert [command.name for command in chat.conversation.commands] == ["plan"]

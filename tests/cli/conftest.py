@@ -1,15 +1,13 @@
 """The command line in this process, in an empty folder, with no settings of the developer's."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import anyio
 import pytest
@@ -23,16 +21,7 @@ PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
 OURS = ("COPILOT_KERNEL_DEMO_COMMAND", "COPILOT_DEMO_PACE")
 
 
-@dataclass
-class Done:
-    """What one run of `copilot-kernel` came to."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Program = Callable[..., Done]
+Program = Callable[..., CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -74,13 +63,13 @@ def surroundings(tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.Mo
 def program(surroundings: Surroundings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
     """Run `copilot-kernel` where there is no terminal; keywords are added to the environment."""
 
-    def run(*arguments: str, stdin: str = "", **more: str) -> Done:
+    def run(*arguments: str, stdin: str = "", **more: str) -> CompletedProcess[str]:
         with surroundings(**more), monkeypatch.context() as patch:
             patch.setattr("sys.stdin", io.StringIO(stdin))
             capsys.readouterr()
             code = cli.main(arguments)
             out, err = capsys.readouterr()
-        return Done(code, out, err)
+        return CompletedProcess(arguments, code, out, err)
 
     return run
 

@@ -1,7 +1,5 @@
 """What `doctor` finds, and what it says about it."""
 
-from __future__ import annotations
-
 import json
 import stat
 import sys

@@ -1,7 +1,5 @@
 """`copilot-kernel export` as a user meets it: the notebook that it writes, and what it says when it cannot."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

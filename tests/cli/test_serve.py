@@ -1,7 +1,5 @@
 """What `serve` takes that is not its own: the settings of `jupyter copilot`. The server is tested in its own room."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`copilot-kernel sessions` as a user meets it, with stores in temporary folders and the demo agent."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The tour without a screen, and the copy of it that JupyterLab opens."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -123,7 +121,6 @@ def test_ctrl_c_ends_the_headless_tour_with_all_its_processes(tmp_path):
     )
     command = [sys.executable, "-u", "-c", HEADLESS, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         seen = next(line for line in process.stdout if KNOWN in line)
         family = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGINT)
@@ -170,16 +167,13 @@ async def fetch(address: str) -> bytes:
                 await anyio.sleep(0.1)
 
 
-@pytest.mark.anyio
 async def test_jupyterlab_serves_the_copy_with_this_kernel_and_ends_on_ctrl_c(tmp_path, no_litter, environ):
     folder = write(tmp_path / "tour", "01.ipynb", new_code_cell("Hello"))
     command = [sys.executable, "-c", OPEN, str(folder)]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         copy, address, last = (process.stdout.readline() for _ in range(3))
         assert last == "Press Ctrl-C to stop.\n"
         match = re.search(r"(http://127\.0\.0\.1:\d+)/lab/tree/01\.ipynb\?(token=\w+)", address)
-        assert match is not None
         listed = json.loads(await fetch(f"{match[1]}/api/kernelspecs?{match[2]}"))
         contents = json.loads(await fetch(f"{match[1]}/api/contents?{match[2]}"))
         process.send_signal(signal.SIGINT)

@@ -1,7 +1,5 @@
 """Where in a file a diff belongs."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.conversation.excerpt import MAX_CONTEXT_CHARS, Excerpt, find_excerpt

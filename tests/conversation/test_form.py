@@ -1,7 +1,5 @@
 """What was entered into a form is checked, with words for whoever entered it."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

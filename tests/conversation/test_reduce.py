@@ -260,16 +260,16 @@ def with_state(state: SessionState | None, *, live: bool = True) -> Conversation
 
 def test_the_agents_state_is_kept() -> None:
     commands = (AvailableCommand("plan", "Make a plan"),)
-    after = play(CommandsUpdate(commands), UsageUpdate(5, 10), InfoUpdate("Title", None, {"title": "Title"}))
+    after = play(CommandsUpdate(commands), UsageUpdate(5, 10), InfoUpdate("Title", {"title": "Title"}))
     assert after == replace(turn(), commands=commands, usage=UsageUpdate(5, 10), title="Title")
 
 
 @pytest.mark.parametrize(
     ("update", "title"),
     [
-        (InfoUpdate(None, "2026-01-01", {"updatedAt": "2026-01-01"}), "old"),
-        (InfoUpdate(None, None, {"title": None}), ""),
-        (InfoUpdate("new", None), "new"),
+        (InfoUpdate(None, {"updatedAt": "2026-01-01"}), "old"),
+        (InfoUpdate(None, {"title": None}), ""),
+        (InfoUpdate("new"), "new"),
     ],
 )
 def test_an_absent_title_is_not_a_null_one(update: InfoUpdate, title: str) -> None:

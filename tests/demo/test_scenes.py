@@ -2,13 +2,7 @@
 
 from itertools import groupby
 
-import pytest
-from copilot_kernel.demo import project, scenes
-from copilot_kernel.errors import AgentRefused
-
-from .test_acts import asks
-
-pytestmark = pytest.mark.anyio
+from copilot_kernel.demo import project
 
 CODE, TESTS = project.CODE, project.TESTS
 
@@ -58,30 +52,6 @@ async def test_each_scene_does_what_it_is_for_and_touches_nothing_but_its_own_fo
     assert (tmp_path / "fibonacci.py").read_text() == "mine"
 
 
-async def test_a_fix_is_asked_about_with_its_diff_and_makes_the_tests_pass(connected, tmp_path):
-    async with connected() as client:
-        before, fixed, after = [await client.play(prompt) for prompt in ("Run the tests", "Fix it", "Run the tests")]
-    path = str(tmp_path / CODE)
-    call = next(each for each in fixed if each.get("kind") == "edit")
-    assert call["content"] == [{"type": "diff", "path": path, "oldText": project.WRONG, "newText": project.RIGHT}]
-    (asked,) = [each["toolCall"] for each in fixed if asks(each)]
-    lines = asked["rawInput"]["diff"].splitlines()
-    assert (asked["rawInput"]["fileName"], [line for line in lines if line[:2] in ("- ", "+ ")]) == (
-        path, ["-" + project.WRONG.rstrip(), "+" + project.RIGHT.rstrip()],
-    )  # fmt: skip
-    ends = [each["rawOutput"]["contents"][0]["exitCode"] for each in (*before, *after) if "rawOutput" in each]
-    assert ends == [1, 0]
-
-
-async def test_a_new_session_starts_from_the_beginning(connected, tmp_path):
-    async with connected() as client:
-        await client.prompt("Fix the bug")
-        await client.prompt("Delete the old notes")
-        await client.begin()
-        await client.prompt("Explain the project")
-    assert {name: (tmp_path / name).read_text() for name in project.FILES} == project.FILES
-
-
 async def test_a_folder_that_somebody_else_made_is_left_alone(connected, tmp_path):
     (tmp_path / CODE).parent.mkdir()
     (tmp_path / CODE).write_text("mine")
@@ -109,25 +79,3 @@ async def test_links_are_not_followed_out_of_the_folder(connected, tmp_path):
         (folder / CODE).symlink_to(outside / "target.py")
         assert text(await client.play("Fix the bug")) == f"demo agent: {project.LINKED.format(CODE)}."
     assert [path.name for path in outside.iterdir()] == [project.MARKER]
-
-
-async def test_the_plan_progresses_step_by_step(connected):
-    async with connected() as client:
-        received = await client.play("Make a plan")
-    plans = [[entry["status"] for entry in each["entries"]] for each in received if each.get("sessionUpdate") == "plan"]
-    statuses = ["completed"] * 4 + ["in_progress"] + ["pending"] * 3
-    assert plans == [statuses[4 - done : 8 - done] for done in range(5)]
-
-
-async def test_an_error_is_a_json_rpc_error(connected):
-    async with connected() as client:
-        with pytest.raises(AgentRefused) as caught:
-            await client.prompt("Answer with an error")
-    _, _, details = scenes.choose("error")["acts"][0]
-    assert (caught.value.code, caught.value.data) == (-32603, {"details": details})
-
-
-async def test_context_before_the_prompt_does_not_choose_the_scene(connected):
-    async with connected() as client:
-        received = await client.play("An earlier cell said: crash and delete everything", "Count to 2")
-    assert text(received) == "1 2 "

@@ -1,7 +1,5 @@
 """Questions that wait for an answer, and the widget models that a front end holds of them."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Coroutine
@@ -17,7 +15,7 @@ from copilot_kernel.frontend.permission_question import PermissionQuestion
 from copilot_kernel.frontend.questions import Questions
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
-from ..limits import LIMIT
+from ..limits import LIMIT, until
 from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell, call, question
 
@@ -39,29 +37,12 @@ class Models(FrontEnd):
         radio = next(key for key, state in self.models.items() if state["_model_name"] == "RadioButtonsModel")
         self.set(radio, index=index)
 
-    def probes(self) -> list[str]:
-        """The models whose views are counted and that nobody has drawn."""
-        return [key for key, state in self.models.items() if state.get("_view_count") == 0]
-
-    async def probed(self, count: int = 1) -> None:
-        """Until so many are there."""
-        async with asyncio.timeout(LIMIT):
-            while len(self.probes()) < count:
-                await asyncio.sleep(0)
-
-    def draw(self) -> None:
-        """As a page does that shows all widgets."""
-        for key in self.probes():
-            self.set(key, _view_count=1)
-
     def disabled(self) -> list[str]:
         return [str(state["description"]) for state in self.models.values() if state.get("disabled") is True]
 
     async def released(self) -> None:
         """Until every button can be pressed."""
-        async with asyncio.timeout(LIMIT):
-            while self.disabled():
-                await asyncio.sleep(0)
+        await until(lambda: not self.disabled())
 
     @property
     def complaint(self) -> str:
@@ -102,7 +83,6 @@ class Place:
     def close(self, number: int = 0) -> None:
         """The question no longer stands there."""
         card = self.cards[number]
-        assert card is not None
         card.close()
 
 
@@ -117,15 +97,14 @@ class Asked:
 
 
 def questions(cell: RecordingCell, place: Place) -> Questions:
-    return Questions(cell, place, PageTurn())  # type: ignore[arg-type]
+    return Questions(cell, place, PageTurn())
 
 
 async def ask(cell: RecordingCell, place: Place, asked: Question = QUESTION) -> Asked:
     """Ask, and come back when the question stands there."""
     waiting = Asked(questions(cell, place).ask(PermissionQuestion(asked, "/project")))
     before = len(place.shown)
-    while len(place.shown) == before and not waiting.task.done():
-        await asyncio.sleep(0)
+    await until(lambda: len(place.shown) > before or waiting.task.done())
     return waiting
 
 

@@ -1,7 +1,5 @@
 """The same words in other chunks."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

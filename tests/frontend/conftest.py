@@ -1,7 +1,5 @@
 """Widgets without a kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,8 +8,9 @@ import pytest
 from ..chat.conftest import demo, opened, project, settings, time
 from ..widgets.connected import connected
 from .asked import Models, guard
+from .rerunning import keep, kernel
 
-__all__ = ["demo", "opened", "project", "settings", "time"]
+__all__ = ["demo", "keep", "kernel", "opened", "project", "settings", "time"]
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """A cell that writes down what is sent, and a loop whose time passes when the test says so."""
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 from collections.abc import Callable, Iterator

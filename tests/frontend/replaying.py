@@ -4,8 +4,6 @@ The agent's side is the transcript, spoken in a thread behind a port of loopback
 with the widgets of its questions. In the agent's folder lies what lay there, and edits are made as they are reported.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -83,7 +81,7 @@ def _named(cell: Cell, work: str) -> Cell:
     """The folder by its name in the transcript, and nothing that is another one each time."""
 
     def named(bundle: Bundle) -> Bundle:
-        return json.loads(_ONCE.sub(r"\1", json.dumps(bundle).replace(work, PROJECT)))  # type: ignore[no-any-return]
+        return json.loads(_ONCE.sub(r"\1", json.dumps(bundle).replace(work, PROJECT)))
 
     return Cell(
         [Asked(named(asked.bundle), asked.buttons) for asked in cell.questions],
@@ -157,7 +155,6 @@ def _alone(folder: Path, work: Path, address: str) -> Iterator[None]:
 @contextmanager
 def _widgets() -> Iterator[Models]:
     with pytest.MonkeyPatch.context() as patch, contextmanager(connected)(patch, Models()) as models:
-        assert isinstance(models, Models)
         yield models
 
 
@@ -209,7 +206,7 @@ class _Reader:
 
     async def _execute(self) -> None:
         with suppress(CopilotError):
-            await self._session.run(self._recorded, "Follow the transcript.")  # type: ignore[arg-type]
+            await self._session.run(self._recorded, "Follow the transcript.")
 
     @property
     def _heard(self) -> int:

@@ -1,7 +1,5 @@
 """A kernel's session in this process, with cells that record; its agent is the demo agent, a process of its own."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -51,7 +49,7 @@ class Session:
             cell.typed.put_nowait(line)
         failure = None
         try:
-            await self.kernel_session.run(cell, code)  # type: ignore[arg-type]
+            await self.kernel_session.run(cell, code)
         except CopilotError as error:
             failure = error
         return Outcome("\n".join(cell.plain), failure, tuple(cell.shown.values()))

@@ -49,7 +49,7 @@ class Sheet:
 
     def __init__(self) -> None:
         self.cell, self.loop = RecordingCell(), Loop()
-        self.area = OutputArea(self.cell, self.loop)  # type: ignore[arg-type]
+        self.area = OutputArea(self.cell, self.loop)
         self.withdrawn: dict[str, int] = {}
         """Questions in the order in which they were withdrawn, and how much had been sent before."""
         self.shifted: list[int] = []
@@ -73,8 +73,8 @@ class Sheet:
     ) -> Callable[[Notice], None]:
         """Open a question about a call; what closes it."""
 
-        asked = Asked(about, question, buttons, card=Card(self, question["text/plain"]))  # type: ignore[arg-type]
-        close = self.area.open_question(asked)  # type: ignore[arg-type]
+        asked = Asked(about, question, buttons, card=Card(self, question["text/plain"]))
+        close = self.area.open_question(asked)
         self.loop.pass_time(then)
         return close
 

@@ -1,7 +1,5 @@
 """One question, one answer: by a click, by a typed line, or by nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shlex
@@ -17,11 +15,9 @@ from copilot_kernel.rendering.question import NO_BUTTONS, QuestionView
 from copilot_kernel.rendering.typed_answer import MAX_ATTEMPTS
 from ipywidgets import Widget
 
+from ..limits import until
 from .asked import EDIT, NOT_ANSWERED, QUESTION, Models, Place, ask, ask_ready
 from .recording import ALLOW, ALWAYS, REJECT, RecordingCell, call, question
-
-pytestmark = pytest.mark.anyio
-
 
 # -- buttons --------------------------------------------------------------------------------------------------------
 
@@ -119,8 +115,7 @@ async def test_in_doubt_the_end_of_input_leaves_the_buttons(models: Models) -> N
     cell = RecordingCell(seen=False)
     asked = await ask_ready(models, cell, Place())
     cell.typed.put_nowait(None)
-    while cell.typed.qsize():
-        await asyncio.sleep(0)
+    await until(cell.typed.empty)
     models.click(models.buttons("Allow once")[0])
     assert await asked.wait() == PermissionAnswer(ALLOW, "you")
 

@@ -1,7 +1,5 @@
 """Entries in, outputs out, where nobody watches: each is sent once, and depends on what was said alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +15,7 @@ from .recording import RecordingCell, call, notice, said, spoken
 def batch(*entries: Entry) -> tuple[Batch, RecordingCell]:
     """A cell that was told of `entries`; the turn goes on."""
     cell = RecordingCell(live=False)
-    sheet = Batch(cell)  # type: ignore[arg-type]
+    sheet = Batch(cell)
     for entry in entries:
         sheet.put(entry)
     return sheet, cell

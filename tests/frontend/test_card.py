@@ -1,7 +1,5 @@
 """The buttons of a question: the guard, a rule of the user's own, and a no with a reason."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from dataclasses import replace
@@ -15,12 +13,9 @@ from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.answers import EMPTY_RULE, NO_REASON
 from copilot_kernel.rendering.permission_options import REMEMBERED
 
-from ..limits import LIMIT
+from ..limits import until
 from .asked import EDIT, QUESTION, Asked, Clock, Models, Place, ask, ask_ready, guard, questions
 from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
-
-pytestmark = pytest.mark.anyio
-
 
 # -- the guard -------------------------------------------------------------------------------------------------------
 
@@ -50,9 +45,7 @@ async def ask_two(models: Models) -> tuple[Asked, Asked, Place]:
     cards = questions(RecordingCell(), place)
     asked = (PermissionQuestion(each, "/project") for each in (QUESTION, question(call(2), key=2)))
     first, second = (Asked(cards.ask(each)) for each in asked)
-    async with asyncio.timeout(LIMIT):
-        while len(place.shown) < 2:
-            await asyncio.sleep(0)
+    await until(lambda: len(place.shown) == 2)
     await models.released()
     return first, second, place
 
@@ -82,7 +75,6 @@ async def test_what_changes_above_guards_less_and_less_often(models: Models, mon
         clock.now += 0.1
         await models.released()
         shifted = place.cards[0]
-        assert shifted is not None
         shifted.shifted()
         if models.disabled():
             guarded.append(clock.now)

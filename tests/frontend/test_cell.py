@@ -1,7 +1,5 @@
 """What a cell sends, and whose answers it takes; between two sockets in this process."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator
@@ -14,9 +12,7 @@ from copilot_kernel.frontend.cell import Cell, Request, clean
 from copilot_kernel.jupyter.comms import KernelComm
 from jupyter_client.session import Session
 
-from ..limits import LIMIT
-
-pytestmark = pytest.mark.anyio
+from ..limits import LIMIT, settled, until
 
 
 class Wire:
@@ -57,10 +53,8 @@ class Wire:
 
     async def question(self) -> dict[str, Any]:
         """The next input_request, as the front end has it."""
-        while not self.theirs.poll(0):
-            await asyncio.sleep(0)
+        await until(lambda: self.theirs.poll(0))
         _, message = self.front_end.recv(self.theirs)
-        assert message is not None
         return dict(message)
 
     async def asked(self, cell: Cell, prompt: str) -> tuple[asyncio.Task[str], dict[str, Any]]:
@@ -149,8 +143,7 @@ async def test_questions_are_asked_one_after_the_other(wire: Wire) -> None:
     cell = wire.cell()
     tasks = [asyncio.create_task(cell.input(f"{number}? ")) for number in (1, 2)]
     first = await wire.question()
-    for _ in range(100):
-        await asyncio.sleep(0)
+    await settled()
     assert wire.theirs.poll(0) == 0
     wire.reply("a", first)
     wire.reply("b", await wire.question())

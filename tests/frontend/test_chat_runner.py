@@ -11,9 +11,7 @@ import pytest
 from copilot_kernel.chat import Turn
 from copilot_kernel.frontend.chat_runner import ChatRunner
 
-from ..limits import LIMIT
-
-pytestmark = pytest.mark.anyio
+from ..limits import LIMIT, until
 
 cell: ContextVar[str] = ContextVar("cell", default="none")
 
@@ -34,7 +32,6 @@ class StandIn:
 
     async def _break(self, life: asyncio.Task[Any] | None) -> None:
         await self.broken.wait()
-        assert life is not None
         life.cancel()
 
     async def __aexit__(self, *error: Any) -> None:
@@ -81,8 +78,7 @@ async def breaks(chat: StandIn) -> str:
 async def begun(place: ChatRunner, made: list[StandIn]) -> asyncio.Task[Any]:
     """A turn that waits."""
     turn = asyncio.create_task(place.ask([], Any))
-    while not made:
-        await asyncio.sleep(0)
+    await until(lambda: made)
     await asyncio.sleep(0)
     return turn
 
@@ -108,8 +104,7 @@ async def test_cancel_reaches_the_turn_and_says_so() -> None:
     place, made = home(waits)
     assert place.cancel() is False
     turn = await begun(place, made)
-    while not place.cancel():
-        await asyncio.sleep(0)
+    await until(place.cancel)
 
     assert await asyncio.wait_for(turn, LIMIT) == ended("cancelled")
     assert place.cancel() is False
@@ -131,7 +126,6 @@ async def test_it_is_idle_when_the_turn_has_ended() -> None:
     idle = asyncio.create_task(place.idle())
     await asyncio.sleep(0)
     assert not idle.done()
-    while not place.cancel():
-        await asyncio.sleep(0)
+    await until(place.cancel)
     await asyncio.wait_for(idle, LIMIT)
     assert await asyncio.wait_for(turn, LIMIT) == ended("cancelled")

@@ -1,7 +1,5 @@
 """Drawing a diff does not wait for the lexer of its language, which is loaded in a thread."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from threading import Event, Thread
@@ -23,11 +21,9 @@ from copilot_kernel.server.chat.html import EntryHtml, HtmlBatcher
 from msgspec.structs import replace
 
 from ..chat.conftest import Open
-from ..limits import LIMIT
+from ..limits import LIMIT, settled, until
 from .asked import Models
 from .recording import RecordingCell, call
-
-pytestmark = pytest.mark.anyio
 
 COLOUR = "color-mix(in srgb,currentcolor 60%"
 
@@ -75,14 +71,12 @@ async def test_the_chat_page_draws_it_once_the_lexer_is_there(load: Callable[[],
     batcher.flush()
     assert [each.entry for each in sent] == [2]
     load()
-    async with asyncio.timeout(LIMIT):
-        while len(sent) < 2:
-            await asyncio.sleep(0)
+    await until(lambda: len(sent) == 2)
     assert (sent[1].entry, COLOUR in sent[1].html) == (1, True)
 
 
 def test_a_batch_run_begins_to_load_it_when_the_call_begins(threads: dict[str, Thread]) -> None:
-    Batch(RecordingCell(live=False)).put(replace(edit("a.toml"), status="in_progress"))  # type: ignore[arg-type]
+    Batch(RecordingCell(live=False)).put(replace(edit("a.toml"), status="in_progress"))
     assert list(threads) == ["toml"]
 
 
@@ -92,12 +86,12 @@ Shown = tuple[Display | Broadcaster, Callable[[], list[str]]]
 
 def in_cell(chat: Chat) -> Shown:
     cell = RecordingCell()
-    view = Display(cell, cwd=chat.agent.cwd)  # type: ignore[arg-type]
+    view = Display(cell, cwd=chat.agent.cwd)
     return view, lambda: [words for words in cell.plain if "Why you are asked" in words]
 
 
 def in_page(chat: Chat) -> Shown:
-    view = Broadcaster(lambda: chat.conversation, str, chat.agent.cwd, LIMIT)  # type: ignore[arg-type]
+    view = Broadcaster(lambda: chat.conversation, str, chat.agent.cwd, LIMIT)
     return view, lambda: [str(request.members["title"]) for request in view.approvals.requests]
 
 
@@ -108,16 +102,14 @@ async def test_questions_that_come_together_stand_in_the_order_of_arrival(
     """The first alone waits for its lexer."""
     async with opened() as chat, asyncio.timeout(LIMIT), asyncio.TaskGroup() as tasks:
         view, questions = shown(chat)
-        view.ask = asked = Mock(wraps=view.ask)  # type: ignore[method-assign]
+        view.ask = asked = Mock(wraps=view.ask)
         prompt = TextBlock("demo: together create a.py x ;; ask Second ;; ask Third")
         tasks.create_task(chat.ask([prompt], view))
-        while asked.call_count < 3:
-            await asyncio.sleep(0)
-        for _ in range(100):
-            await asyncio.sleep(0)
+        await until(lambda: asked.call_count == 3)
+        await settled()
         load()
-        while len(found := questions()) < 3:
-            await asyncio.sleep(0)
+        await until(lambda: len(questions()) == 3)
+        found = questions()
         chat.cancel()
     assert [name in each for name, each in zip(("a.py", "Second", "Third"), found, strict=True)] == [True] * 3
 

@@ -98,7 +98,7 @@ def shown(line: str, now: CommandState = NOW, *, live: bool = True) -> str:
     """What a command shows; blanks between columns are one."""
     (command,) = commands.parse(line)
     output = Recorder(live)
-    asyncio.run(commands.run(Known(now), output, command))  # type: ignore[arg-type]
+    asyncio.run(commands.run(Known(now), output, command))
     return "\n".join(" ".join(each.split()) for each in "\n".join(output.shown).splitlines())
 
 

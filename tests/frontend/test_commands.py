@@ -1,7 +1,5 @@
 """What a cell asks for: our commands, a prompt, or nothing; what may be typed."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.messages import AgentInfo, AuthMethod, SessionInfo
 from copilot_kernel.config import PERMISSION_MODES, Settings

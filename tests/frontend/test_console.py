@@ -1,7 +1,5 @@
 """Entries in, lines out, where nothing can be drawn again."""
 
-from __future__ import annotations
-
 from copilot_kernel.conversation.model import Entry, Plan
 from copilot_kernel.frontend.console import Console
 from copilot_kernel.frontend.pacer import MAX_PER_SECOND
@@ -13,7 +11,7 @@ from .sheet import Asked
 def console(*entries: Entry) -> tuple[Console, RecordingCell, Loop]:
     """One that was told of `entries`."""
     cell, loop = RecordingCell(cell_id=None), Loop()
-    sheet = Console(cell, loop)  # type: ignore[arg-type]
+    sheet = Console(cell, loop)
     for entry in entries:
         sheet.put(entry)
     return sheet, cell, loop
@@ -67,7 +65,7 @@ def test_what_is_not_over_is_printed_at_the_end() -> None:
 
 def test_a_question_is_printed_below_what_was_said() -> None:
     sheet, cell, _ = console(said(1, "I edit."), call(2, "waiting"))
-    close = sheet.open_question(Asked(2, {"text/plain": "May it?"}))  # type: ignore[arg-type]
+    close = sheet.open_question(Asked(2, {"text/plain": "May it?"}))
     close(notice(-1, "Allowed"))
     sheet.put(call(2, decision="allowed by you"))
     assert cell.printed == "I edit.\nMay it?\n✓ Step 2 · allowed by you\n"

@@ -1,7 +1,5 @@
 """What goes with a prompt from the notebook: mentions, the last error, both within a budget; and `fix`."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -22,8 +20,6 @@ from copilot_kernel.tags import tagged
 
 from ..notebook_tools.fakes import FakeNotebook, raised, stream
 from .recording import RecordingCell
-
-pytestmark = pytest.mark.anyio
 
 ERROR = CellError("df['x'] + n", "Traceback …\nKeyError: 'x'", "c1")
 SILENT = Settings(error_context=False)
@@ -120,7 +116,6 @@ async def test_an_error_keeps_both_ends_of_source_and_traceback_and_no_secret(mo
     failed = notebook()
     failed.error = CellError(f"first\n{'x' * 9000}\nlast", f"Traceback\n{'y' * 9000}\nOSError: hunter2hunter2", "c1")
     (found,) = await collect("Why?", failed, Settings())
-    assert found.text is not None
     assert all(word in found.text for word in ("first", "last", "Traceback", "OSError: •••", "read_cell(id='c1')"))
     assert len(found.text) <= MAX_ERROR_CHARS + 200
 
@@ -160,7 +155,7 @@ async def sent(monkeypatch: pytest.MonkeyPatch, prompt: str, made: Any) -> tuple
 
     monkeypatch.setattr(kernel_session, "ask", ask)
     try:
-        await kernel_session.run(cell, prompt)  # type: ignore[arg-type]
+        await kernel_session.run(cell, prompt)
     except UsageError:
         return None, cell
     return asked[0], cell

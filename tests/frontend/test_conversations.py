@@ -1,7 +1,5 @@
 """Commands and permissions in a conversation with the demo agent."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from base64 import b64decode
@@ -11,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.errors import AgentNotFound, AgentRefused, AuthRequired, ModelFailed, UsageError
+from copilot_kernel.errors import AgentNotFound, AgentRefused, AuthRequired, ModelFailed
 from copilot_kernel.frontend.agent_commands import NO_CHOICE, SET_AN_OPTION, TO_CHANGE
 from copilot_kernel.frontend.kernel_session import SIGN_IN
 
@@ -245,14 +243,6 @@ def test_sessions_are_listed_resumed_closed_and_deleted(start: Start) -> None:
     assert made.status("Session") == "none is open"
     assert made.run(f"%delete {apples}").text.startswith("✓ Deleted: ")
     assert apples not in ids(made).values()
-
-
-def test_an_agent_without_sessions_says_so(start: Start) -> None:
-    made = start(COPILOT_KERNEL_DEMO="no-list,no-load,no-resume,no-delete")
-    for code in ("%sessions", "%resume last", "%resume abc", "%delete abc"):
-        error = made.run(code).error
-        assert isinstance(error, UsageError)
-        assert "does not support this" in str(error)
 
 
 # -- the agent ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """One cell's view of its turn: what is shown where, and a question from its first picture to the line it leaves."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
@@ -16,11 +14,9 @@ from copilot_kernel.frontend.slots import MAX_QUESTIONS
 from copilot_kernel.permissions.question import PermissionAnswer
 from copilot_kernel.rendering.entry import render
 
-from ..limits import LIMIT
+from ..limits import LIMIT, settled
 from .asked import Clock
 from .recording import Loop, RecordingCell, call, notice, question, said, spoken
-
-pytestmark = pytest.mark.anyio
 
 
 class Asked(OpenQuestion[str]):
@@ -56,7 +52,7 @@ class Scene:
         self.cell, self.loop = RecordingCell(**cell), Loop()
         self.cell.widgets = False
         options: dict[str, Any] = {"cwd": "/project", "loop": self.loop, "activity_timeout": activity_timeout}
-        self.display = Display(self.cell, **options)  # type: ignore[arg-type]
+        self.display = Display(self.cell, **options)
 
     async def ask(self, asked: Asked) -> asyncio.Task[str]:
         """Ask, until the question stands there or waits for a seat."""
@@ -68,12 +64,6 @@ class Scene:
     def plain(self) -> list[str]:
         self.loop.pass_time(1.0)
         return self.cell.plain
-
-
-async def settled() -> None:
-    """Until everything was done that can be done now."""
-    for _ in range(20):
-        await asyncio.sleep(0)
 
 
 def turn(**more: Any) -> Turn:
@@ -95,7 +85,7 @@ async def test_an_entry_that_cannot_be_shown_is_logged_and_the_others_are_shown(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     scene = Scene()
-    scene.display.show(Message(2, 1, "agent", "a secret"))  # type: ignore[arg-type]
+    scene.display.show(Message(2, 1, "agent", "a secret"))
     scene.display.show(said(3, "Yes."))
     assert scene.plain() == ["Yes."]
     (record,) = caplog.records

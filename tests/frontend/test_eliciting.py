@@ -1,7 +1,5 @@
 """What an agent wants to know: filled in with widgets, line by line, or declined by nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import warnings
 from typing import Any
@@ -14,11 +12,9 @@ from copilot_kernel.frontend.open_question import NOBODY
 from copilot_kernel.rendering.elicitation import elicitation_text
 from ipywidgets import Widget
 
-from ..limits import LIMIT
+from ..limits import LIMIT, until
 from .asked import Models
 from .recording import RecordingCell
-
-pytestmark = pytest.mark.anyio
 
 COLOURS = (FieldChoice("r", "Red"), FieldChoice("b", "Blue"))
 FORM = Elicitation(
@@ -48,10 +44,9 @@ class Asked:
 
 async def ask(cell: RecordingCell, request: Elicitation = FORM) -> Asked:
     """Ask, and come back when it stands there, with its widgets if it has any, or is over."""
-    display = Display(cell)  # type: ignore[arg-type]
+    display = Display(cell)
     task = asyncio.create_task(display.elicit(request))
-    while not (len(cell.sent) > cell.widgets or task.done()):
-        await asyncio.sleep(0)
+    await until(lambda: len(cell.sent) > cell.widgets or task.done())
     return Asked(display, task)
 
 
@@ -102,19 +97,6 @@ async def test_an_address_needs_consent(models: Models, button: str, answer: Any
     models.click(models.described(button))
     assert await asked.end() == ElicitationAnswer(answer)
     assert (cell.plain, no_widget_is_left(models)) == ([f"ℹ {line}\nSign in", ""], True)
-
-
-async def test_a_request_that_is_withdrawn_takes_no_click_and_says_so(models: Models) -> None:
-    cell = RecordingCell()
-    asked = await ask(cell)
-    button = models.described("Decline")
-    asked.task.cancel()
-    models.click(button)
-    with pytest.raises(asyncio.CancelledError):
-        await asked.end()
-    asked.display.close()
-    models.click(button)
-    assert (cell.plain, no_widget_is_left(models)) == (["ℹ Cancelled (withdrawn)\nWho are you?", ""], True)
 
 
 # -- a line of input, and nobody -------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """What a cell shows and keeps of a turn that an error has ended: what was done until then, and how to take it back."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,21 +1,11 @@
 """A kernel behind a Jupyter gateway, as its environment tells it."""
 
-from __future__ import annotations
-
-import os
 from pathlib import Path
 
 import pytest
-from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat import open_chat
 from copilot_kernel.config import Settings, state_folder
-from copilot_kernel.errors import (
-    SessionInUse,
-)
 from copilot_kernel.frontend import gateway
 from copilot_kernel.frontend.kernel_session import KernelSession
-
-from ..chat.people import Person
 
 GATEWAY = {"KERNEL_GATEWAY": "1", "PATH": "/usr/bin"}
 
@@ -86,23 +76,3 @@ def test_a_notebook_on_this_machine_is_remembered_as_well(tmp_path: Path) -> Non
     assert gateway.notebook_key({**named, "KERNEL_USERNAME": "alice"}) == str(book)
     assert gateway.notebook_key({**named, **GATEWAY}) == f'["", "{book}"]'
     assert gateway.notebook_key({"JPY_SESSION_NAME": "/no/such/book.ipynb", "KERNEL_USERNAME": "alice"}) == ""
-
-
-@pytest.mark.anyio
-async def test_others_are_told_the_path_of_a_notebook_that_has_a_session_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    named = {"KERNEL_USERNAME": "alice", "JPY_SESSION_NAME": "/home/user/a.ipynb"}
-    for name, value in {**GATEWAY, **named, "PATH": os.environ["PATH"]}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
-    kernel_session = KernelSession()
-    kernel_session._watched = True
-    kernel_session.command_context.settings = Settings(agent="demo", cwd=str(tmp_path), state=str(tmp_path / "state"))
-    try:
-        turn = await kernel_session.ask([TextBlock("demo: say one")], Person())
-        async with open_chat(kernel_session.command_context.settings) as other:
-            with pytest.raises(SessionInUse, match=r"is open in notebook /home/user/a\.ipynb\."):
-                await other.resume(turn.session_id, Person())
-    finally:
-        await kernel_session.close(5)

@@ -1,7 +1,5 @@
 """What is told of the settings, once, and to whom."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -61,11 +59,10 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> KernelSession:
 
 async def prompted(kernel_session: KernelSession, live: bool = True) -> str:
     cell = RecordingCell(live=live)
-    await kernel_session.run(cell, "Hello")  # type: ignore[arg-type]
+    await kernel_session.run(cell, "Hello")
     return cell.printed
 
 
-@pytest.mark.anyio
 async def test_an_agent_that_other_users_can_use_is_warned_about_once(listening: KernelSession) -> None:
     first, second = await prompted(listening), await prompted(listening)
     assert EXPOSED.format("tcp://127.0.0.1:3000", OTHER_USERS.format("ada")) in first
@@ -74,12 +71,10 @@ async def test_an_agent_that_other_users_can_use_is_warned_about_once(listening:
     assert "tcp://127.0.0.1:4000" in await prompted(listening)
 
 
-@pytest.mark.anyio
 async def test_a_run_without_a_person_says_nothing_of_the_machine_it_runs_on(listening: KernelSession) -> None:
     assert "Careful" not in await prompted(listening, live=False)
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("agent", ["demo", "copilot --acp"])
 async def test_an_agent_on_a_pipe_is_not_warned_about(listening: KernelSession, agent: str) -> None:
     listening.command_context.settings = replace(listening.command_context.settings, agent=agent)

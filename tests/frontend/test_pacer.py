@@ -1,7 +1,5 @@
 """When something is drawn again, on a clock that the test moves."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.frontend.pacer import MAX_PER_SECOND, REST_PER_WORK, SECONDS_PER_CHARACTER, Pacer
 
@@ -13,7 +11,7 @@ class Drawing:
 
     def __init__(self) -> None:
         self.loop, self.drawn = Loop(), list[float]()
-        self.pacer = Pacer(self.loop, self._draw)  # type: ignore[arg-type]
+        self.pacer = Pacer(self.loop, self._draw)
 
     def _draw(self) -> None:
         self.pacer.stop()

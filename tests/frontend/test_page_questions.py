@@ -1,7 +1,5 @@
 """Where a question stands in a page, its buttons below it, and what is left of both when it is decided."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -120,7 +118,7 @@ def test_a_question_that_was_never_sent_leaves_no_empty_display() -> None:
     sheet = Sheet()
     sheet.area.put(WAITING)
     asked = Asked(1, QUESTION, BUTTONS, Card(sheet, "one"))
-    sheet.area.open_question(asked)(notice(-1, "withdrawn"))  # type: ignore[arg-type]
+    sheet.area.open_question(asked)(notice(-1, "withdrawn"))
     sheet.loop.pass_time(LONG_AGO)
     assert (sheet.outputs, [*sheet.withdrawn]) == ([group(WAITING)], ["one"])
 

@@ -1,12 +1,9 @@
 """What the page is told of a turn and its questions, and what it asks where code blocks the kernel."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.page_turn import PageTurn
 from copilot_kernel.frontend.permission_question import PermissionQuestion
@@ -16,10 +13,8 @@ from copilot_kernel.rendering.question import QuestionView
 from copilot_widgets.answers import Reply
 from msgspec import to_builtins
 
-from ..limits import LIMIT
+from ..limits import LIMIT, until
 from .recording import ALLOW, OPTIONS, RecordingCell, call, question
-
-pytestmark = pytest.mark.anyio
 
 QUESTION = question(call(1, "waiting", "Run\u202e it"), key=7)
 
@@ -55,7 +50,6 @@ class Page:
             self.withdrawn += 1
 
     def reply(self, *reply: Any) -> str:
-        assert self.question is not None
         return self.question.reply(Reply(*reply))
 
 
@@ -64,10 +58,10 @@ class Scene:
 
     def __init__(self, page: Page | None = None, cell: RecordingCell | None = None) -> None:
         self.page, self.blocked = page or Page(), asyncio.Event()
-        self.turn = PageTurn(self.page, "c1", self._wait)  # type: ignore[arg-type]
+        self.turn = PageTurn(self.page, "c1", self._wait)
         self.cell = cell or RecordingCell()
         self.cell.widgets = False
-        self.display = Display(self.cell, cwd="/project", page=self.turn)  # type: ignore[arg-type]
+        self.display = Display(self.cell, cwd="/project", page=self.turn)
 
     async def _wait(self) -> None:
         await self.blocked.wait()
@@ -87,8 +81,7 @@ async def test_the_turn_is_told_with_the_agent_as_soon_as_it_is_known() -> None:
     await scene.cell.typed.put("1")
     await asyncio.wait_for(first, LIMIT)
     second = scene.ask(question(call(2), key=8))
-    while len(scene.lists()) < 3:
-        await asyncio.sleep(0)
+    await until(lambda: len(scene.lists()) == 3)
     scene.turn.end(["a", "b"])
     second.cancel()
     seconds = scene.page.posted[-1].pop("seconds")
@@ -125,11 +118,9 @@ async def test_a_question_in_the_cell_is_listed_until_it_is_answered() -> None:
 async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer() -> None:
     scene = Scene()
     asking = scene.ask()
-    while not scene.lists():
-        await asyncio.sleep(0)
+    await until(scene.lists)
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
-    assert scene.page.question is not None
     assert (scene.page.question.key, scene.page.question.for_page) == ("7", {
         "title": "Use this tool? Run⟨U+202E⟩ it",
         "html": QuestionView(QUESTION, "/project").html,
@@ -147,7 +138,6 @@ async def test_a_rule_of_the_page_is_reviewed_as_in_cells() -> None:
     asking = scene.ask(replace(question(command, key=8), suggestion="Bash(ls -l)", folder="/project"))
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
-    assert scene.page.question is not None
     assert scene.page.question.for_page["answers"]["rule"]["value"] == "Bash(ls -l)"
     assert "is not a rule" in scene.page.reply(0, "", "Bash(")
     assert "does not allow this call" in scene.page.reply(0, "", "Bash(cat *)")

@@ -1,7 +1,5 @@
 """Which page writes what a cell shows, and what one receives that has connected late."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from itertools import count

@@ -1,7 +1,5 @@
 """Pickers outlive their cell: a click applies at once, behind what is being done, unless the picker is out of date."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 
@@ -13,12 +11,10 @@ from copilot_kernel.rendering.report import Report
 from copilot_widgets.base import WIDGET_VIEW
 from copilot_widgets.field import PickerField
 
-from ..limits import LIMIT
+from ..limits import settled, until
 from ..widgets.connected import connected
 from ..widgets.front_end import FrontEnd
 from .recording import RecordingCell
-
-pytestmark = pytest.mark.anyio
 
 MODE = PickerField("Mode", ("agent", "plan"), 0)
 EFFORT = PickerField("Effort", ("low", "high"), 0)
@@ -42,9 +38,9 @@ class Kernel:
 
     def show(self, *fields: PickerField, command: str = "mode") -> None:
         menu = Menu(command, fields or (MODE,), STATIC, lambda: self.subject)
-        self.pickers.show(self.cell, menu, self._apply)  # type: ignore[arg-type]
+        self.pickers.show(self.cell, menu, self.apply)
 
-    async def _apply(self, field: int, choice: int) -> str:
+    async def apply(self, field: int, choice: int) -> str:
         self.applied.append((field, choice))
         if self._then is not None:
             await self._then()
@@ -59,16 +55,7 @@ def line(front_end: FrontEnd) -> str:
 
 async def reported(front_end: FrontEnd, words: str) -> None:
     """Until the picker reports this."""
-    async with asyncio.timeout(LIMIT):
-        while words not in line(front_end):
-            await asyncio.sleep(0)
-
-
-async def settled() -> None:
-    """Until everything was done that can be done now."""
-    async with asyncio.timeout(LIMIT):
-        for _ in range(20):
-            await asyncio.sleep(0)
+    await until(lambda: words in line(front_end))
 
 
 async def test_a_choice_is_applied_and_the_picker_stays(front_end: FrontEnd) -> None:
@@ -121,24 +108,18 @@ async def test_what_cannot_be_set_is_shown_and_the_picker_shows_what_is_in_force
     assert kernel.cell.plain[0] == "Mode\nagent\nplan"
 
 
-async def test_a_choice_that_is_broken_off_or_fails_is_reported(front_end: FrontEnd) -> None:
-    errors: list[BaseException] = [asyncio.CancelledError(), RuntimeError("a bug")]
-
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), RuntimeError("a bug")])
+async def test_a_choice_that_is_broken_off_or_fails_is_reported(front_end: FrontEnd, error: BaseException) -> None:
     async def fail() -> None:
-        raise errors.pop()
+        raise error
 
     kernel = Kernel(fail)
     kernel.show()
     mode = front_end.described("Mode")
-    while errors:
-        left = len(errors)
-        front_end.set(mode, index=1)
-        async with asyncio.timeout(LIMIT):
-            while len(errors) == left:
-                await asyncio.sleep(0)
-        await reported(front_end, NOT_SET)
-        await settled()
-        assert front_end.models[mode]["index"] == 0
+    front_end.set(mode, index=1)
+    await reported(front_end, NOT_SET)
+    await settled()
+    assert front_end.models[mode]["index"] == 0
 
 
 async def test_another_picker_of_the_same_command_takes_the_place_of_the_first(front_end: FrontEnd) -> None:

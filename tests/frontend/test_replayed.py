@@ -1,7 +1,5 @@
 """Recorded conversations in their cells: the same however they are cut into chunks, and nothing in them is markup."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import cycle

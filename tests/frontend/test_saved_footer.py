@@ -1,7 +1,5 @@
 """What a saved notebook keeps of the end of a turn: a readable summary, and the record in the output's metadata."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import nbformat
@@ -12,8 +10,6 @@ from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.frontend.display import Display
 
 from .recording import Loop, RecordingCell, said
-
-pytestmark = pytest.mark.anyio
 
 CALLS = (
     ToolCall(
@@ -31,7 +27,7 @@ SUMMARY = "Changed 2 files  +3 −1\n  src/a.py  +2 −1\n  new.md  new\n1 comma
 def saved(*, live: bool = True, **options: Any) -> Any:
     """A notebook with one cell, saved after the turn."""
     cell = RecordingCell(live=live)
-    display = Display(cell, cwd="/project", loop=Loop(), **options)  # type: ignore[arg-type]
+    display = Display(cell, cwd="/project", loop=Loop(), **options)
     display.show(said(0, "Done."))
     display.finish(TURN)
     outputs = [

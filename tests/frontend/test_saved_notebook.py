@@ -1,7 +1,5 @@
 """Where a notebook is saved, and one that cannot be read; how one is read, the kernels' tests show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

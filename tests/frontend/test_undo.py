@@ -1,7 +1,5 @@
 """`%changes` and `%undo`: what they show, who is asked, and what the agent learns."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -90,14 +88,6 @@ def test_the_answer_says_what_was_undone_and_it_is_not_announced_when_the_prompt
     assert ["This prompt changed" in text for text in texts] == [False, True]
 
 
-def test_the_agent_learns_of_it_with_the_next_prompt_once(changed: Session):
-    changed.run("%undo restore")
-    changed.run("demo: say hello")
-    assert "The user has undone changes of yours." in changed.run("%context").text
-    changed.run("demo: say hello")
-    assert "undone" not in changed.run("%context").text
-
-
 def test_what_a_command_changed_is_told_beneath_the_answer(tmp_path, project: Path):
     with session(tmp_path, COPILOT_KERNEL_PERMISSION_MODE="bypassPermissions") as made:
         live, batch = (
@@ -150,9 +140,3 @@ def test_before_anything_changed_and_when_it_is_off(tmp_path):
     with session(tmp_path / "off", COPILOT_KERNEL_UNDO="off") as made:
         made.run("demo: say hello")
         assert str(made.run("%undo").error) == UNDO_OFF
-
-
-def test_nothing_is_left_of_what_was_saved(tmp_path, changed: Session):
-    assert list((tmp_path / "state" / "undo").iterdir()) != []
-    changed._runner.run(changed.close())
-    assert list((tmp_path / "state" / "undo").iterdir()) == []

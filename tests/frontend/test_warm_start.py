@@ -17,10 +17,8 @@ from copilot_kernel.errors import AgentStartFailed
 from copilot_kernel.frontend.kernel_session import KernelSession
 from copilot_kernel.frontend.warm_start import START_AFTER_SECONDS, UNUSED_SECONDS, WarmStart
 
-from ..limits import LIMIT
+from ..limits import LIMIT, settled
 from .recording import RecordingCell
-
-pytestmark = pytest.mark.anyio
 
 
 class StandIn:
@@ -68,11 +66,6 @@ class Clock:
         await settled()
 
 
-async def settled() -> None:
-    for _ in range(30):
-        await asyncio.sleep(0)
-
-
 class Kernel:
     """A kernel's session and its warm start."""
 
@@ -90,7 +83,7 @@ class Kernel:
         self.session._watched = RecordingCell(live=live).live
 
         async def work(chat: Any) -> StandIn:
-            return chat  # type: ignore[no-any-return]
+            return chat
 
         return await asyncio.wait_for(self.session.do(work), LIMIT)
 

@@ -11,7 +11,7 @@ from copilot_kernel.host import Files
 
 from .files_by_name import read, write
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_is_left")]
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 
 # -- no regular file ------------------------------------------------------------------------------------------------

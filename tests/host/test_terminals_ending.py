@@ -18,7 +18,7 @@ from copilot_kernel.host.terminals import TerminalOutput
 from ..limits import LIMIT
 from .small_commands import done, gone, is_alive, python, shell
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_is_left")]
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 
 # -- killing --------------------------------------------------------------------------------------------------------

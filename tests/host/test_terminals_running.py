@@ -13,7 +13,7 @@ from copilot_kernel.host.terminals import MAX_TERMINALS, Tail, TerminalOutput
 from ..limits import LIMIT
 from .small_commands import done, python, shell
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("nothing_is_left")]
+pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 
 # -- life -----------------------------------------------------------------------------------------------------------

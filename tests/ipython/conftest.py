@@ -1,7 +1,5 @@
 """Stock Python kernels with the extension loaded, for the tests of this folder."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """A page that shows the notebook, as far as the kernel can tell: it speaks the comm over the test's client."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

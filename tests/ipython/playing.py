@@ -1,7 +1,5 @@
 """An agent that uses the live notebook: a script that plays while a `%%copilot` cell waits for the demo agent."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,14 +1,11 @@
 """Questions in a Python notebook: buttons and inputs that work while the cell runs, or a line of input."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ..jupyter.asked import WIDGET_VIEW, Asked, closed, opened
-from ..jupyter.commanding import Picked
+from ..jupyter.asked import WIDGET_VIEW, Asked, Picked, closed, opened
 from ..jupyter.front_end import LIMIT, FrontEnd, connected, is_status, parent, states
 from .conftest import StartKernel
 
@@ -21,19 +18,6 @@ button = ipywidgets.Button()
 button.on_click(lambda button: seen.append('click'))
 slider.model_id, button.model_id
 """
-
-
-@pytest.mark.parametrize(
-    ("name", "line", "after"), [("Allow once", "allowed by you", "new\n"), ("Deny", "denied by you", "old\n")]
-)
-def test_a_click_while_the_cell_runs_decides_what_happens(notebook: FrontEnd, name: str, line: str, after: str) -> None:
-    file = Path(notebook.process.cwd(), "a.txt")
-    file.write_text("old\n")
-    asked = Asked(notebook, "%%copilot\ndemo: edit a.txt old => new")
-    assert (asked.cell in notebook.replies, file.read_text()) == (False, "old\n")
-    asked.click(name)
-    assert (line in asked.finish().text, file.read_text()) == (True, after)
-    assert not notebook.client.stdin_channel.msg_ready()
 
 
 def test_the_change_is_a_diff_of_the_answer(notebook: FrontEnd) -> None:
@@ -61,20 +45,6 @@ def test_a_message_of_a_widget_has_its_busy_and_idle_and_the_cell_is_busy_again(
     last = notebook.execute("1")
     notebook.finish(last)
     assert states(notebook, last) == ["0 busy", "0 idle"]
-
-
-def test_a_waiting_cell_is_busy_again_after_a_control_message(notebook: FrontEnd) -> None:
-    """JupyterLab sends some when a widget is opened, and takes the kernel for idle after each."""
-    cell = notebook.execute("%%copilot\ndemo: say Begun.\nwait")
-    notebook.shows("Begun.", cell)
-    start = len(notebook.published)
-    notebook.control("usage_request")
-    idle = notebook.see(lambda m: is_status(m, "idle"), start=start)
-    after = notebook.published.index(idle, start)
-    notebook.see(lambda m: is_status(m, "busy") and parent(m) == cell, start=after)
-    notebook.control("interrupt_request")
-    notebook.finish(cell)
-    assert states(notebook, cell)[-1] == "0 idle"
 
 
 @pytest.mark.parametrize("queued", ["%copilot %help", "import asyncio; await asyncio.sleep(0.02)"])
@@ -125,16 +95,14 @@ def test_where_no_click_can_arrive_the_question_is_a_line_of_input(
     notebook: FrontEnd, code: str, cell_id: str | None
 ) -> None:
     cell = notebook.execute(code, cell_id=cell_id)
-    request = notebook.client.get_stdin_msg(timeout=LIMIT)
+    request = notebook.type("1")
     assert (request["content"]["prompt"].startswith("1) Allow once"), parent(request)) == (True, cell)
-    notebook.client.input("1")
     assert "allowed by you" in notebook.finish(cell).text
 
 
 def test_input_of_the_users_own_works_after_that(notebook: FrontEnd) -> None:
     cell = notebook.execute("input('Name? ')")
-    notebook.client.get_stdin_msg(timeout=LIMIT)
-    notebook.client.input("Ada")
+    notebook.type("Ada")
     assert "Ada" in str(notebook.finish(cell).outputs)
 
 
@@ -162,8 +130,7 @@ def test_a_front_end_that_refuses_widgets_is_asked_in_words(start_kernel: StartK
     cell = front_end.execute("%copilot demo: ask Something")
     opened = front_end.see(lambda m: m["content"].get("target_name") == "jupyter.widget")["content"]["comm_id"]
     front_end.send("comm_close", {"comm_id": opened, "data": {}})
-    front_end.client.get_stdin_msg(timeout=LIMIT)
-    front_end.client.input("1")
+    front_end.type("1")
     assert "allowed by you" in front_end.finish(cell).text
 
 

@@ -1,7 +1,5 @@
 """What goes with a prompt from a Python notebook, seen from its front end; the agent says what it has got."""
 
-from __future__ import annotations
-
 import pytest
 
 from ..jupyter.front_end import FrontEnd
@@ -43,14 +41,6 @@ def test_the_cell_may_have_failed_before_a_front_end_loads_the_extension(start_k
     kernel.run(FAILING)
     kernel.run(LOAD, silent=True, store_history=False)
     assert "error in the last cell" in kernel.run(ECHO).text
-
-
-def test_an_agent_that_takes_no_resources_gets_text_and_the_cell_shows_the_same(start_kernel: StartKernel) -> None:
-    kernel = start_kernel(COPILOT_KERNEL_DEMO="name=Copilot")
-    kernel.run(FAILING)
-    text = kernel.run(ECHO).text
-    assert ("the error in the last cell" in text, "resource: notebook:error" in text) == (True, False)
-    assert "<cell-error>" in text
 
 
 # -- completion -----------------------------------------------------------------------------------------------------

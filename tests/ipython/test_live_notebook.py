@@ -1,17 +1,12 @@
 """The live notebook of a Python notebook, with a page that shows it and without one."""
 
-from __future__ import annotations
-
 import json
-import re
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from copilot_kernel.frontend.page_comm import GONE
-from copilot_kernel.frontend.saved_notebook import UNKNOWN
 
 from ..jupyter.front_end import FrontEnd, is_status, parent
 from ..limits import LIMIT
@@ -103,13 +98,6 @@ def test_what_was_changed_meanwhile_is_refused(page: FakePage) -> None:
     assert page.cells["a"] == "x = 1"
 
 
-def test_calls_that_are_made_together_are_sent_together(page: FakePage) -> None:
-    start = len(page.front_end.published)
-    played(page, "await asyncio.gather(*(notebook.read([id], outputs=False) for id in ('a', 'b')))")
-    sent = [m["content"]["data"] for m in page.front_end.published[start:] if m["content"].get("comm_id") == page.comm]
-    assert [len(data["calls"]) for data in sent if "calls" in data] == [2]
-
-
 def test_one_comm_is_kept_and_tells_of_the_turn(page: FakePage) -> None:
     played(page, "pass")
     comm = page.comm
@@ -121,15 +109,6 @@ def test_one_comm_is_kept_and_tells_of_the_turn(page: FakePage) -> None:
     assert [event["state"] for event in turns] == ["working", "idle"] * 2
     assert {event["agent"] for event in turns[1:]} == {"demo agent"}
     assert {m["parent_header"]["msg_id"] for m in ours} == {parent(ours[-1])}
-
-
-def test_the_page_restarts_the_kernel(page: FakePage) -> None:
-    """The turn waits for that, which does not come here."""
-    hasty = "import copilot_kernel.frontend.page_notebook as cells\ncells.RESTART_SECONDS = 0.5\n"
-    began = time.monotonic()
-    played(page, f"{hasty}await notebook.restart_kernel()")
-    assert time.monotonic() - began > 0.5
-    assert [call["op"] for call in page.calls] == ["restart"]
 
 
 # -- runs of cells --------------------------------------------------------------------------------------------------
@@ -259,47 +238,6 @@ def test_what_the_page_has_sent_once_does_nothing_again(page: FakePage) -> None:
     assert value(page.front_end, "played, runs") == ((1, "", "", "session"), ["b"])
 
 
-UNTIL_ANSWERED = f"""
-import time
-end = time.monotonic() + {LIMIT}
-while open('asked.txt').read() != 'new\\n' and time.monotonic() < end: time.sleep(0.02)
-answered = time.monotonic() < end
-"""
-ASKS = "%%copilot\ndemo: edit asked.txt old => new\nunasked sh wait.sh"
-
-
-def test_while_code_blocks_the_kernel_the_page_asks_and_its_answer_counts(page: FakePage) -> None:
-    work = Path(page.front_end.process.cwd())
-    (work / "asked.txt").write_text("old\n")
-    page.chooses = "Allow once"
-    request = begin(page.front_end, f"return (await notebook.run_python({UNTIL_ANSWERED!r})).ok", ASKS)
-    page.play(request)
-    outcome = page.front_end.finish(request)
-    assert value(page.front_end, "answered") is True
-    assert "allowed by you" in outcome.text
-    asked = next(event for event in page.events if event["event"] == "ask")
-    assert asked["title"].startswith("Change asked.txt?")
-    assert all(line in re.sub("<.*?>", "", asked["html"]) for line in ("- old", "+ new"))
-    lists = [[each["key"] for each in event["waiting"]] for event in page.events if event["event"] == "questions"]
-    assert lists == [[asked["key"]], [], []]
-
-
-def test_a_question_is_listed_with_its_cell_until_it_is_answered(page: FakePage) -> None:
-    work = Path(page.front_end.process.cwd())
-    (work / "asked.txt").write_text("old\n")
-    start = len(page.front_end.published)
-    request = begin(page.front_end, "pass", ASKS)
-    page.until(lambda m: m["content"].get("data", {}).get("event") == "questions")
-    (waiting,) = page.events[-1]["waiting"]
-    assert (waiting["cell"], page.events[-2]["state"]) == ("cell", "working")
-    assert "asked.txt" in waiting["title"]
-    page.front_end.click(page.front_end.button("Allow once", start))
-    page.play(request)
-    page.front_end.finish(request)
-    assert [event.get("waiting") for event in page.events if event["event"] == "questions"][1:] == [[], []]
-    assert "ask" not in [event["event"] for event in page.events]
-
-
 # -- without a page -------------------------------------------------------------------------------------------------
 
 BOOK = {
@@ -344,12 +282,6 @@ def test_without_a_page_the_saved_cells_are_read_and_none_is_changed(
     assert value(agent, "repr(played)") == "'42'", shown
 
 
-def test_where_the_notebook_is_unknown_that_is_said(start_kernel: StartKernel) -> None:
-    agent = prepare(start_kernel())
-    agent.finish(begin(agent, READ, live=False))
-    assert UNKNOWN in value(agent, "str(played)")
-
-
 def test_a_page_that_says_nothing_or_refuses_is_no_page(start_kernel: StartKernel) -> None:
     agent = prepare(start_kernel())
     agent.run("from copilot_kernel.frontend import page_comm\npage_comm.HELLO_SECONDS = 0.2")
@@ -368,6 +300,9 @@ def test_a_page_tells_where_the_notebook_is_after_a_rename(start_kernel: StartKe
     book, renamed, beside = (tmp_path / "a" / name for name in ("book.ipynb", "renamed.ipynb", "beside.txt"))
     book.write_text("{}")
     agent = prepare(start_kernel(JPY_SESSION_NAME=str(book)))
+    agent.run(
+        f"from copilot_kernel.frontend import page_comm\npage_comm.HELLO_SECONDS = page_comm.CALL_SECONDS = {LIMIT}"
+    )
     page = FakePage(agent, {"cell": ""})
     played(page, "return notebook.paths, tuple(await notebook.open_documents())")
     assert value(agent, "played") == ((str(book),), ((str(book),), (str(beside),)))

@@ -1,7 +1,5 @@
 """Code that the agent runs while the cell waits: what it shows, and that the cell and IPython notice nothing of it."""
 
-from __future__ import annotations
-
 import signal
 from typing import Any
 
@@ -283,9 +281,8 @@ def test_the_end_of_the_turn_ends_a_run_that_nobody_cancels(agent: FrontEnd, cel
 
 def test_input_of_a_run_is_asked_in_the_cell(agent: FrontEnd) -> None:
     request = begin(agent, "return await notebook.run_python('name = input(\"Who? \")')")
-    asked = agent.client.get_stdin_msg(timeout=LIMIT)
-    assert (asked["content"]["prompt"], asked["parent_header"]["msg_id"]) == ("Who? ", request)
-    agent.client.input("Ada")
+    asked = agent.type("Ada")
+    assert (asked["content"]["prompt"], parent(asked)) == ("Who? ", request)
     assert agent.finish(request).status == "ok"
     assert value(agent, "name") == "Ada"
 

@@ -1,8 +1,7 @@
 """`%%copilot` on ipykernel's own kernel, seen from a front end: what a cell shows, gives and does to the others."""
 
-from __future__ import annotations
-
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,3 +179,23 @@ def test_loading_loads_nothing_of_the_agent(start_kernel: StartKernel) -> None:
     names = value(start_kernel(), loaded)
     rooms = ("", ".extension", ".transform")
     assert sorted(eval(names)) == ["copilot_kernel", *(f"copilot_kernel.ipython{name}" for name in rooms)]
+
+
+# -- what the whole session changed ---------------------------------------------------------------------------------
+
+CHANGES = "print([(each.turn, each.kind, each.path, each.what) for each in _copilot.changes])"
+
+
+def test_changes_are_those_of_all_turns_so_far(start_kernel: StartKernel) -> None:
+    kernel = start_kernel(COPILOT_KERNEL_ALLOW='["Edit"]')
+    (Path(kernel.process.cwd()) / "two.txt").write_text("old\n")
+    kernel.run("%copilot demo: create one.txt first", live=False)
+    assert "[(1, 'file', 'one.txt', 'new')]" in kernel.run(CHANGES, live=False).text
+    kernel.run("first = _copilot", live=False)
+    kernel.run("%copilot demo: edit two.txt old => new", live=False)
+    both = "[(1, 'file', 'one.txt', 'new'), (2, 'file', 'two.txt', 'changed')]"
+    assert both in kernel.run(CHANGES, live=False).text
+    assert "['two.txt']" in kernel.run("print([each.path.rpartition('/')[2] for each in _copilot.file_changes])").text
+    kernel.run("%copilot demo: say Nothing more.", live=False)
+    assert both in kernel.run(CHANGES, live=False).text
+    assert "1 0" in kernel.run("print(len(first.changes), len(_copilot.file_changes))", live=False).text

@@ -1,7 +1,5 @@
 """The project stays what it was when the kernel started, whatever becomes of the current folder: whole turns."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

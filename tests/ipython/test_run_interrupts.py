@@ -1,13 +1,11 @@
 """Who hears an interrupt while the agent's code runs."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator
 
 import pytest
-from copilot_kernel.ipython.run_interrupts import RunInterrupts
+from copilot_kernel.ipython.runs import RunInterrupts
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """The outputs of a run, made of the messages on IOPub as a notebook makes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from copilot_kernel.ipython.run_outputs import MAX_RUN_CHARS, TOO_MUCH, Collector

@@ -1,7 +1,5 @@
 """■ and the end of the kernel: what is cancelled, what goes on, and that nothing is left."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,8 +1,7 @@
 """IPython in a terminal: no kernel, no widgets, and Ctrl-C."""
 
-from __future__ import annotations
-
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -18,8 +17,9 @@ from copilot_kernel.ipython.cell import ShellCell
 
 from ..agent.command import COMMAND
 from ..jupyter.front_end import gone, no_settings, until
-from ..jupyter.terminals import in_terminal, interrupt
+from ..jupyter.terminals import enter, in_terminal, interrupt
 from ..limits import LIMIT
+from .playing import SETUP
 
 IPYTHON = ("-P", "-m", "IPython", "--simple-prompt", "--colors=NoColor", "--no-confirm-exit", "--no-banner")
 BLOCKING = "import time; [time.sleep(0.1) for _ in range(600)]"
@@ -53,37 +53,25 @@ def is_agent(process: psutil.Process) -> bool:
 @pytest.fixture
 def agent(terminal: pexpect.spawn) -> psutil.Process:
     """The agent that has answered in the terminal's first cell."""
-    terminal.sendline("%copilot demo: say Ready")
-    terminal.expect(r"In \[2\]:")
+    enter(terminal, "%copilot demo: say Ready", r"In \[2\]:")
     (agent,) = agents(terminal)
     return agent
 
 
 def test_an_answer_is_printed_and_is_a_value(terminal: pexpect.spawn) -> None:
-    terminal.sendline("%copilot demo: say Is this it?")
-    terminal.expect("\r\nIs this it\\?\r\n")
-    terminal.expect(r"In \[2\]:")
+    enter(terminal, "%copilot demo: say Is this it?", "\r\nIs this it\\?\r\n", r"In \[2\]:")
     assert "Out[" not in terminal.before
-    terminal.sendline("turn = %copilot demo: say Once more")
-    terminal.expect("\r\nOnce more\r\n")
-    terminal.expect(r"In \[3\]:")
-    terminal.sendline("repr(turn), turn is _copilot")
-    terminal.expect(r"Out\[3\]: \('<Turn end_turn, 9 characters>', True\)")
-    terminal.sendline("_copilot")
-    terminal.expect(r"Out\[4\]: Once more")
+    enter(terminal, "turn = %copilot demo: say Once more", "\r\nOnce more\r\n", r"In \[3\]:")
+    enter(terminal, "repr(turn), turn is _copilot", r"Out\[3\]: \('<Turn end_turn, 9 characters>', True\)")
+    enter(terminal, "_copilot", r"Out\[4\]: Once more")
 
 
 def test_a_question_is_asked_and_answered(terminal: pexpect.spawn) -> None:
-    terminal.sendline("%copilot demo: ask Something")
-    terminal.expect(ASKED)
-    terminal.sendline("perhaps")
-    terminal.expect(ASKED)
-    terminal.sendline("1")
-    terminal.expect("allowed by you")
-    terminal.expect(r"In \[2\]:")
+    enter(terminal, "%copilot demo: ask Something", ASKED)
+    enter(terminal, "perhaps", ASKED)
+    enter(terminal, "1", "allowed by you", r"In \[2\]:")
 
 
-@pytest.mark.anyio
 async def test_a_question_that_was_withdrawn_is_not_asked_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     prompts: list[str] = []
     monkeypatch.setattr("builtins.input", lambda prompt: prompts.append(prompt) or "yes")
@@ -101,41 +89,35 @@ async def test_a_question_that_was_withdrawn_is_not_asked_any_more(monkeypatch: 
     ("doing", "sign"), [("slow 100000 0.05", "3 4 "), ("ask Something", ASKED), ("together slow 1 0 ;; wait", r"\n1 ")]
 )
 def test_ctrl_c_cancels_the_turn(terminal: pexpect.spawn, agent: psutil.Process, doing: str, sign: str) -> None:
-    terminal.sendline(f"%copilot demo: {doing}")
-    terminal.expect(sign)
+    enter(terminal, f"%copilot demo: {doing}", sign)
     interrupt(terminal)
     terminal.expect(r"■ Stopped by you after \d[^\r]* s\r\n")
     assert "Traceback" not in terminal.before
     terminal.expect(r"In \[3\]:")
     assert agents(terminal) == [agent]
 
-    terminal.sendline("%copilot demo: ask Something else")
-    terminal.expect(ASKED)
-    terminal.sendline("1")
-    terminal.expect("allowed by you")
+    enter(terminal, "%copilot demo: ask Something else", ASKED)
+    enter(terminal, "1", "allowed by you")
 
 
 def test_an_error_is_a_card_and_a_name(terminal: pexpect.spawn) -> None:
-    terminal.sendline("%copilot demo: error -32603 No such luck")
-    terminal.expect(r"✗ No such luck[\s\S]*\r\nAgentRefused: No such luck\r\n")
+    enter(
+        terminal, "%copilot demo: error -32603 No such luck", r"✗ No such luck[\s\S]*\r\nAgentRefused: No such luck\r\n"
+    )
     assert "Traceback" not in terminal.before
 
 
 @pytest.mark.usefixtures("agent")
 def test_the_users_own_loop_and_ctrl_c_are_pythons(terminal: pexpect.spawn) -> None:
-    terminal.sendline("import asyncio; await asyncio.sleep(0.01, 'slept')")
-    terminal.expect(r"Out\[2\]: 'slept'")
-    terminal.expect(r"In \[3\]:")
-    terminal.sendline(f"print('be' + 'gun'); {BLOCKING}")
-    terminal.expect("begun")
+    enter(terminal, "import asyncio; await asyncio.sleep(0.01, 'slept')", r"Out\[2\]: 'slept'", r"In \[3\]:")
+    enter(terminal, f"print('be' + 'gun'); {BLOCKING}", "begun")
     terminal.sendintr()
     terminal.expect("KeyboardInterrupt")
     terminal.expect(r"In \[4\]:")
 
 
 def test_nothing_is_left_after_the_end(terminal: pexpect.spawn, agent: psutil.Process) -> None:
-    terminal.sendline("exit")
-    terminal.expect(pexpect.EOF)
+    enter(terminal, "exit", pexpect.EOF)
     until(lambda: gone(agent), "the end of the agent")
 
 
@@ -165,3 +147,43 @@ def test_without_a_terminal_a_question_is_rejected(tmp_path: Path) -> None:
     run = ended(tmp_path, "-m", "IPython", "--colors=NoColor", "--ext=copilot_kernel", "-c", code)
     assert ("denied" in run.stdout, "COPILOT_KERNEL_ALLOW" in run.stdout) == (True, True)
     assert not (tmp_path / "a.txt").exists()
+
+
+# -- code that the agent runs ---------------------------------------------------------------------------------------
+
+PLAYING = """
+import json
+from IPython.terminal.interactiveshell import TerminalInteractiveShell
+from traitlets.config import Config
+
+config = Config()
+config.HistoryManager.enabled = False
+shell = TerminalInteractiveShell.instance(simple_prompt=True, config=config)
+open("wait.sh", "w").write("until rm gate 2>/dev/null; do sleep 0.02; done")
+SCRIPT = '''
+async def script(notebook):
+    shown = await notebook.run_python("x = 20\\\\nprint('printed')\\\\nx + 1")
+    failed = await notebook.run_python("1 / 0")
+    asked = await notebook.run_python("%copilot hello")
+    refused = str(await asyncio.gather(notebook.run_python("await asyncio.sleep(0)"), return_exceptions=True))
+    summary = {each.name: each.value for each in await notebook.list_variables("")}["x"]
+    about_asked = [[each.ok, each.outputs[-1]["ename"]] for each in (asked, await notebook.run_python("exit()"))]
+    told = [shown.execution_count, list(shown.outputs), failed.ok, about_asked, refused, summary]
+    return [*told, notebook.has_variables]
+'''
+for cell in ("%load_ext copilot_kernel", SETUP, SCRIPT, "%copilot demo: unasked sh wait.sh", "x"):
+    assert shell.run_cell(cell, store_history=True).success, cell
+json.dump([shell.user_ns["played"], shell.execution_count, shell.user_ns["Out"]], open("told.json", "w"))
+"""
+
+
+def test_code_runs_on_the_waiting_thread(tmp_path: Path) -> None:
+    run = ended(tmp_path, "-c", f"SETUP = {SETUP!r}\n{PLAYING}")
+    (count, outputs, ok, asked, refused, value, has_variables), after, results = json.loads(
+        (tmp_path / "told.json").read_text()
+    )
+    assert (count, ok, value, has_variables) == (5, False, "20", True)
+    assert [output.get("text") or output["data"]["text/plain"] for output in outputs] == ["printed\n", "21"]
+    assert (asked, "cannot be run here" in refused) == ([[False, "UsageError"], [False, "SystemExit"]], True)
+    assert ("printed\n" in run.stdout, "ZeroDivisionError" in run.stdout) == (True, True)
+    assert (after, results["9"]) == (10, 20)

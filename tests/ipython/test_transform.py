@@ -1,12 +1,10 @@
 """Which cells become a coroutine, and what reaches the agent: cells in, Python out, by IPython's own machinery."""
 
-from __future__ import annotations
-
 import ast
 import re
 
 import pytest
-from copilot_kernel.ipython.transform import CopilotLine, rewrite
+from copilot_kernel.ipython.transform import CopilotLine, rewrite, values_of
 from IPython.core.async_helpers import _should_be_async
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -145,3 +143,23 @@ def test_another_magic_whose_name_begins_like_ours_is_none_of_ours(python) -> No
 @pytest.mark.parametrize("cell", ["%%copilot\nhello", "%copilot hello", "%copilot what?", "x = %copilot what?"])
 def test_front_ends_that_ask_are_told_that_the_cell_is_complete(transformers: TransformerManager, cell: str) -> None:
     assert transformers.check_complete(cell + "\n\n") == ("complete", None)
+
+
+# -- values that go along -------------------------------------------------------------------------------------------
+
+NAMES = {"n": 3, "name": "Ada", "rows": [1, 2], "größe": 5}
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("no names", {}),
+        ("$n and {name}", {"n": "3", "name": "Ada"}),
+        ("don't skip $n, it's $n", {"n": "3"}),
+        ("$größe.real {rows}", {"größe": "5", "rows": "[1, 2]"}),
+        ("a price of $5, $HOME and {unknown}", {}),
+        ("{n + 1} {rows[0]} {name!r} {n:>4} { n } {__import__('os').abort()}", {}),
+    ],
+)
+def test_plain_names_that_are_known_go_along_and_nothing_is_evaluated(line: str, values: dict[str, str]) -> None:
+    assert values_of(line, NAMES) == values

@@ -1,7 +1,5 @@
 """The user's variables in words: bounded, redacted, and without running more of the user's code than `repr`."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections import Counter, defaultdict, namedtuple

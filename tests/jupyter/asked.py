@@ -1,7 +1,5 @@
 """A cell in which questions stand, as a front end with widgets sees it, and what goes over the wire to the agent."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterator
@@ -9,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..agent.command import COMMAND
-from .front_end import LIMIT, FrontEnd, Message, Outcome, is_about, is_output, models, parent, until
+from .front_end import LIMIT, FrontEnd, Message, Outcome, is_output, models, parent, until
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 ALLOW, DENY = "Allow once", "Deny"
@@ -54,15 +52,6 @@ class Asked:
         """Click as soon as that can be done; at once if the button has gone."""
         return self.front_end.click(self.button(name, question))
 
-    def insist(self, name: str) -> None:
-        """Click until it counts, or the button has gone: the others are held for a moment when a question goes."""
-        button = self.button(name)
-        while button in models(self.front_end.published):
-            self.front_end.ready(button)
-            seen = len(self.front_end.published)
-            self.front_end.press(button)
-            self.front_end.see(lambda m: is_about(m, button), start=seen)
-
     def standing(self) -> list[str]:
         """The views that the cell shows now."""
         shown = (bundle.get(WIDGET_VIEW, {}).get("model_id") for bundle in self.outputs())
@@ -97,6 +86,19 @@ class Asked:
                 found[state["description"]] = model
             todo = [child.removeprefix("IPY_MODEL_") for child in state.get("children", ())] + todo
         return found
+
+
+class Picked(Asked):
+    """A cell in which widgets stand that want an answer."""
+
+    def enter(self, control: str, **state: Any) -> str:
+        """Send a change; the message's id."""
+        model = next(key for key, each in self.models().items() if each.get("description") == control)
+        return self.front_end.comm(model, {"method": "update", "state": state, "buffer_paths": []})
+
+    def press(self, button: str) -> Outcome:
+        self.click(button)
+        return self.finish()
 
 
 def opened(front_end: FrontEnd, cell: str) -> set[str]:

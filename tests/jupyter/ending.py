@@ -1,7 +1,5 @@
 """How a kernel is interrupted, and how it comes to its end."""
 
-from __future__ import annotations
-
 import signal
 
 from ..agent.command import COMMAND

@@ -1,7 +1,5 @@
 """A front end on a real kernel process, as tests drive it; every wait has a limit."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -83,21 +81,13 @@ class Outcome:
     @property
     def text(self) -> str:
         """All that a reader of plain text sees at the end, with what was updated in its last state."""
-        return self._joined("text/plain")
-
-    @property
-    def html(self) -> str:
-        """The same as HTML, with what is folded."""
-        return self._joined("text/html")
-
-    def _joined(self, kind: str) -> str:
         seen: dict[object, str] = {}
         for message in self.outputs:
             content = message["content"]
             if message["msg_type"] == "stream":
                 seen[object()] = content["text"]
             elif message["msg_type"] in ("display_data", "update_display_data"):
-                seen[content["transient"].get("display_id", object())] = content["data"].get(kind, "")
+                seen[content["transient"].get("display_id", object())] = content["data"].get("text/plain", "")
         return "\n".join(filter(None, seen.values()))
 
 
@@ -177,6 +167,12 @@ class FrontEnd:
     def ask(self, msg_type: str, content: Message | None = None) -> Message:
         """Send a request on the shell channel; the content of the reply."""
         return dict(self.reply(self.send(msg_type, content))["content"])
+
+    def type(self, line: str) -> Message:
+        """Answer the next request for a line of input; the request."""
+        request = self.client.get_stdin_msg(timeout=LIMIT)
+        self.client.input(line)
+        return dict(request)
 
     def shows(self, text: str, request: str) -> Message:
         """Wait until the cell shows `text`."""

@@ -1,7 +1,5 @@
 """Programs in a terminal of their own."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +28,13 @@ def in_terminal(
             child.kill(signal.SIGKILL)
             child.wait()
         child.close()
+
+
+def enter(child: pexpect.spawn, line: str, *patterns: str) -> None:
+    """Type a line, and wait for what shall appear, one after the other."""
+    child.sendline(line)
+    for pattern in patterns:
+        child.expect(pattern)
 
 
 def interrupt(child: pexpect.spawn) -> None:

@@ -1,7 +1,5 @@
 """Several pages on one kernel, of which not all have widgets."""
 
-from __future__ import annotations
-
 from .asked import Asked
 from .front_end import FrontEnd, connected, parent
 

@@ -1,7 +1,5 @@
 """Completion of commands, of what follows them, and of files, and what is said of commands, without a kernel."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -17,8 +15,6 @@ from copilot_kernel.frontend.command_context import CommandState
 from copilot_kernel.frontend.commands import TABLE
 from copilot_kernel.jupyter import completion
 from copilot_kernel.jupyter.completion import MAX_MATCHES, complete, inspect
-
-pytestmark = pytest.mark.anyio
 
 STATE = SessionState(
     "s",
@@ -59,7 +55,7 @@ class CommandContext:
 async def completed(
     code: str, cursor: int | None = None, command_context: CommandContext | None = None
 ) -> dict[str, Any]:
-    return await complete(code, len(code) if cursor is None else cursor, command_context or CommandContext())  # type: ignore[arg-type]
+    return await complete(code, len(code) if cursor is None else cursor, command_context or CommandContext())
 
 
 async def matches(code: str, command_context: CommandContext | None = None) -> list[str]:

@@ -1,7 +1,5 @@
 """The message specification, as the Jupyter project tests it."""
 
-from __future__ import annotations
-
 import jupyter_kernel_test
 import pytest
 

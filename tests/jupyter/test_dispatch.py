@@ -1,7 +1,5 @@
 """Messages that arrive while a cell runs, and the busy and idle that front ends count on."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
@@ -9,7 +7,6 @@ import pytest
 from copilot_kernel.jupyter.dispatch import changed_internals
 from ipykernel.kernelbase import Kernel
 
-from ..limits import LIMIT
 from .conftest import StartKernel
 from .front_end import FrontEnd, is_status, parent, states
 
@@ -78,27 +75,6 @@ def test_no_status_goes_astray_when_clicks_race_with_the_next_cell(front_end: Fr
         assert front_end.reply(asking)["content"]["status"] == front_end.reply(queued)["content"]["status"] == "ok"
 
 
-def test_a_front_end_that_loads_its_page_again_gets_the_open_question_back(start_kernel: StartKernel) -> None:
-    """It opens a control comm, by which we know that it has widgets: it is no longer asked in words as well."""
-    front_end = start_kernel()
-    asking = front_end.execute("demo: ask")
-    button = front_end.button("Allow once")
-    in_words = front_end.client.get_stdin_msg(timeout=LIMIT)
-    front_end.open_control()
-    asked = front_end.comm("control", {"method": "request_states"})
-    models = front_end.see(lambda m: m["msg_type"] == "comm_msg" and parent(m) == asked)["content"]["data"]["states"]
-    front_end.click(button)
-
-    assert models[button]["state"]["description"] == "Allow once"
-    assert parent(in_words) == asking
-    assert front_end.finish(asking).status == "ok"
-    start = len(front_end.published)
-    again = front_end.execute("demo: ask")
-    front_end.click(front_end.button("Allow once", since=start))
-    assert front_end.finish(again).status == "ok"
-    assert not front_end.client.stdin_channel.msg_ready()
-
-
 def test_subshells_and_debugger_are_not_offered(front_end: FrontEnd) -> None:
     assert front_end.ask("kernel_info_request")["supported_features"] == []
     assert front_end.control("create_subshell_request")["status"] == "error"
@@ -132,8 +108,7 @@ main()
 def test_with_changed_internals_a_question_is_asked_as_text(start_kernel: StartKernel) -> None:
     front_end = start_kernel(argv=(sys.executable, "-P", "-c", CHANGED, "-f", "{connection_file}"))
     cell = front_end.execute("demo: ask")
-    question = front_end.client.get_stdin_msg(timeout=LIMIT)
-    front_end.client.input("1")
+    question = front_end.type("1")
     outcome = front_end.finish(cell)
 
     assert "Allow once" in question["content"]["prompt"]

@@ -1,7 +1,5 @@
 """A kernel's first prompt says what it does before the agent is there."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

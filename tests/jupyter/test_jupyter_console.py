@@ -1,7 +1,5 @@
 """jupyter console in a terminal: a front end that can be asked, but has no widgets."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator
@@ -10,7 +8,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from .terminals import LIMIT, in_terminal, interrupt
+from .terminals import LIMIT, enter, in_terminal, interrupt
 
 
 @pytest.fixture
@@ -22,20 +20,14 @@ def terminal(kernelspec: str, tmp_path: Path) -> Iterator[pexpect.spawn]:
 
 
 def test_questions_are_asked_and_ctrl_c_cancels_the_turn(terminal: pexpect.spawn) -> None:
-    terminal.sendline("demo: say Hello from the agent")
-    terminal.expect("Hello from the agent\r\n")
-    terminal.expect(r"In \[2\]:")
+    enter(terminal, "demo: say Hello from the agent", "Hello from the agent\r\n", r"In \[2\]:")
 
     question = r"1\) Allow once.*: "
     for number, (doing, sign) in enumerate((("demo: slow 100000 0.05", "3 4 "), ("demo: ask Something", question)), 3):
-        terminal.sendline(doing)
-        terminal.expect(sign)
+        enter(terminal, doing, sign)
         (interrupt if sign == question else pexpect.spawn.sendintr)(terminal)
         terminal.expect(r"■ Stopped by you after \d")
         terminal.expect(rf"In \[{number}\]:")
 
-    terminal.sendline("demo: ask Something else")
-    terminal.expect(question)
-    terminal.sendline("1")
-    terminal.expect("allowed by you")
-    terminal.expect(r"In \[5\]:")
+    enter(terminal, "demo: ask Something else", question)
+    enter(terminal, "1", "allowed by you", r"In \[5\]:")

@@ -1,25 +1,16 @@
 """What a cell does, seen from a front end; the agent is the demo agent, a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
-import psutil
 import pytest
 from copilot_kernel import __version__
-from copilot_kernel.__main__ import main
 from copilot_kernel.errors import SEE_ABOVE
-from jupyter_client.blocking import BlockingKernelClient
-from jupyter_client.connect import write_connection_file
 
 from ..limits import LIMIT
 from ..ports import free_port
@@ -34,7 +25,7 @@ from .ending import (
     by_signal,
     by_termination,
 )
-from .front_end import ARGV, SLOW_DRAWING, FrontEnd, gone, no_settings, parent, until
+from .front_end import ARGV, SLOW_DRAWING, FrontEnd, gone, parent, until
 
 MAIN = "from copilot_kernel.__main__ import main; main()"
 
@@ -99,15 +90,6 @@ def test_an_error_is_a_card_that_says_it_once(front_end: FrontEnd) -> None:
     assert outcome.reply["content"]["traceback"] == ["AgentRefused: No such luck"]
     errors = [m["content"] for m in outcome.outputs if m["msg_type"] == "error"]
     assert [(e["evalue"], e["traceback"]) for e in errors] == [("No such luck", [SEE_ABOVE])]
-
-
-def test_an_agent_that_dies_ends_the_cell_and_the_next_one_starts_it_again(front_end: FrontEnd) -> None:
-    cell = front_end.execute("demo: say Alive\ndie 3")
-    front_end.shows("Alive", cell)
-    outcome = front_end.finish(cell)
-
-    assert outcome.error[0] == "AgentExited"
-    assert front_end.run("demo: say Back").status == "ok"
 
 
 BROKEN = """
@@ -242,76 +224,17 @@ def test_no_command_is_left_when_the_kernel_ends(start_kernel: StartKernel, end:
 
 STARTER = """
 import os, subprocess, sys
-kernel = subprocess.Popen(sys.argv[1:], env={**os.environ, "JPY_PARENT_PID": str(os.getpid())})
-print(kernel.pid, flush=True)
-kernel.wait()
+subprocess.Popen(sys.argv[1:], env={**os.environ, "JPY_PARENT_PID": str(os.getpid())}).wait()
 """
 
-LEAVER = """
-import os, subprocess, sys
-argv, foreign = ["sh", "-c", 'read go; exec "$@"', "sh", *sys.argv[1:]], {"JPY_PARENT_PID": "99999"}
-print(subprocess.Popen(argv, env={**os.environ, **foreign}, stdout=subprocess.DEVNULL).pid, flush=True)
-"""
-"""It ends before the kernel begins, so that process 1 is the kernel's parent from the start, as in a container."""
 
-
-@contextmanager
-def started_by(program: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], BlockingKernelClient]]:
-    """The process of `program`, which starts a kernel and prints its id, and a client that does not wait yet."""
-    sockets = tempfile.TemporaryDirectory(prefix="kernel-")  # see `kernel_process`
-    address = {"transport": "ipc", "ip": str(Path(sockets.name) / "socket")}
-    file, _ = write_connection_file(str(folder / "connection.json"), **address)
-    argv = [word.format(connection_file=file) for word in ARGV]
-    environ = {**os.environ, **no_settings(folder), "COPILOT_KERNEL_AGENT": "demo", "COPILOT_DEMO_PACE": "0"}
-    client = BlockingKernelClient(connection_file=file)
-    client.load_connection_file()
-    client.hb_channel.time_to_dead = 30  # by itself it takes a kernel for dead that needs a second to start
-    command, pipe = [sys.executable, "-c", program, *argv], subprocess.PIPE
-    try:
-        with (
-            sockets,
-            subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environ, cwd=folder, text=True
-            ) as starter,
-        ):
-            yield starter, client
-    finally:
-        client.stop_channels()
-
-
-def kernel_of(starter: subprocess.Popen[str]) -> psutil.Process:
-    assert starter.stdout is not None
-    return psutil.Process(int(starter.stdout.readline()))
-
-
-def test_no_process_is_left_when_the_kernels_parent_dies(tmp_path: Path) -> None:
-    with started_by(STARTER, tmp_path) as (starter, client):
-        kernel = kernel_of(starter)
-        client.start_channels()
-        client.wait_for_ready(timeout=LIMIT)
-        client.execute("demo: wait")
-        agent = until(kernel.children, "the agent is started")[0]
-        starter.kill()
-        until(lambda: gone(kernel) and gone(agent), "the end of kernel and agent")
-
-
-def test_a_kernel_whose_parent_is_process_1_and_that_was_told_of_a_foreign_one_goes_on(tmp_path: Path) -> None:
-    with started_by(LEAVER, tmp_path) as (leaver, client):
-        kernel = kernel_of(leaver)
-        assert leaver.wait(LIMIT) == 0
-        assert leaver.stdin is not None
-        leaver.stdin.write("go\n")
-        leaver.stdin.flush()
-        client.start_channels()
-        try:
-            client.wait_for_ready(timeout=LIMIT)
-            reply = client.execute_interactive(
-                "demo: slow 15 0.1", timeout=LIMIT, output_hook=id
-            )  # longer than two looks
-            assert reply["content"]["status"] == "ok"
-        finally:
-            client.shutdown()
-            until(lambda: gone(kernel), "the end of the kernel")
+def test_no_process_is_left_when_the_kernels_parent_dies(start_kernel: StartKernel) -> None:
+    front_end = start_kernel(argv=(sys.executable, "-c", STARTER, *ARGV))
+    front_end.execute("demo: wait")
+    (kernel,) = front_end.process.children()
+    agent = until(kernel.children, "the agent is started")[0]
+    front_end.process.kill()
+    until(lambda: gone(kernel) and gone(agent), "the end of kernel and agent")
 
 
 # -- starting -----------------------------------------------------------------------------------------------------
@@ -336,17 +259,6 @@ def test_starting_imports_nothing_that_only_a_cell_needs() -> None:
     heavy = {"anyio", "ipywidgets", "markdown_it", "nh3", "debugpy", "copilot_widgets.base", "copilot_kernel.chat"}
 
     assert heavy & set(found.stdout.split()) == set()
-
-
-@pytest.mark.parametrize(("safe_path", "left"), [(False, ["/lib"]), (True, ["/notebooks", "/lib"])])
-def test_only_the_notebooks_folder_is_left_out_of_the_path_of_modules(
-    monkeypatch: pytest.MonkeyPatch, safe_path: bool, left: list[str]
-) -> None:
-    system = SimpleNamespace(flags=SimpleNamespace(safe_path=safe_path), path=["/notebooks", "/lib"])
-    monkeypatch.setattr("copilot_kernel.__main__.sys", system)
-    monkeypatch.setattr("copilot_kernel.jupyter.app.CopilotKernelApp.launch_instance", lambda: None)
-    main()
-    assert system.path == left
 
 
 def test_a_file_in_the_notebooks_folder_does_not_become_one_of_our_modules(

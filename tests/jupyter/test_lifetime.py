@@ -1,7 +1,5 @@
 """When the end of the process that started the kernel is the end of the kernel."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import threading
@@ -36,7 +34,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("adopted_by", [1, 4000], ids=["init", "a subreaper"])
-@pytest.mark.anyio
 async def test_the_kernel_ends_when_its_parent_changes(monkeypatch: pytest.MonkeyPatch, adopted_by: int) -> None:
     monkeypatch.setattr(os, "getppid", asked := Parent(4711, 4711, adopted_by))
     ended = asyncio.Event()
@@ -45,7 +42,6 @@ async def test_the_kernel_ends_when_its_parent_changes(monkeypatch: pytest.Monke
     assert asked.asked == 3
 
 
-@pytest.mark.anyio
 async def test_a_child_of_process_1_has_no_parent_to_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     """The main process of a container, or what it started."""
     monkeypatch.setattr(os, "getppid", Parent(1))

@@ -1,7 +1,5 @@
 """Notebooks run without a person: nbclient and papermill."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Files for completion, in real folders."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,16 +1,12 @@
 """What becomes of an open question when its agent, its kernel or its notebook's session ends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any
 
-import nbformat
 import psutil
 import pytest
 from copilot_kernel.rendering.question import OPEN
 
-from .asked import ALLOW, DENY, WIDGET_VIEW, Asked, kept
+from .asked import ALLOW, DENY, Asked
 from .conftest import StartKernel
 from .ending import by_shutdown
 from .front_end import LIMIT, FrontEnd, gone, is_output, until
@@ -96,43 +92,3 @@ def test_a_kernel_that_is_killed_leaves_no_agent_and_a_cell_that_reads_as_a_ques
     text = "\n".join(bundle["text/plain"] for bundle in asked.outputs())
     assert (QUESTION in text, "echo one && echo two" in text) == (True, True)
     assert not any(word in text for word in ("allowed", "denied", "not run"))
-
-
-# -- what was saved -------------------------------------------------------------------------------------------------
-
-
-def saved(asked: Asked) -> Any:
-    """The notebook as it is saved now."""
-    outputs = [
-        nbformat.v4.new_output("display_data", data=bundle) for bundle in kept(asked.front_end.outputs(asked.cell))
-    ]
-    cell = nbformat.v4.new_code_cell("demo: shell echo one", outputs=outputs)
-    book = nbformat.v4.new_notebook(cells=[cell])
-    nbformat.validate(book)
-    return book
-
-
-def exported(book: Any) -> str:
-    from nbconvert import HTMLExporter
-
-    html, _ = HTMLExporter().from_notebook_node(book)
-    return str(html)
-
-
-def test_a_notebook_saved_while_a_question_is_open_reads_well_as_html(shared: FrontEnd) -> None:
-    asked = Asked(shared, "demo: shell echo one")
-    book = saved(asked)
-    html = exported(book)
-    asked.click(DENY)
-    asked.finish()
-    assert any(WIDGET_VIEW in output["data"] for output in book.cells[0].outputs)
-    assert ("Run this command?" in html, "echo one" in html) == (True, True)
-    assert [sign for sign in ("widget-view+json", "<button") if sign in html] == []
-
-
-def test_a_notebook_saved_after_the_decision_says_what_was_decided(shared: FrontEnd) -> None:
-    asked = Asked(shared, "demo: shell echo one")
-    asked.click(ALLOW)
-    asked.finish()
-    html = exported(saved(asked))
-    assert ("allowed by you" in html, "Run this command?" in html) == (True, False)

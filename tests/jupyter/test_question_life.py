@@ -1,6 +1,4 @@
-"""The life of a question, from outside: clicks, tabs and interrupts here, what the agent hears there."""
-
-from __future__ import annotations
+"""The life of a question, from outside: interrupts here, what the agent hears there. Tabs: tests/browser."""
 
 import json
 from collections.abc import Iterator
@@ -8,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from .asked import ALLOW, DENY, Asked, Wire, closed
-from .front_end import FrontEnd, connected
+from .asked import ALLOW, DENY, Asked, Picked, Wire
+from .front_end import FrontEnd
 
-ALWAYS = "Always allow (the agent remembers it)"
 ALLOWED, REJECTED = "allowed by you", "denied by you"
 
 
@@ -24,40 +21,9 @@ def notebook(wired: FrontEnd, wire: Wire) -> Iterator[FrontEnd]:
     wired.run("%help")
 
 
-@pytest.fixture
-def other(wired: FrontEnd) -> Iterator[FrontEnd]:
-    """A second tab on the same kernel."""
-    with connected(wired.manager, wired.log) as front_end:
-        front_end.open_control()
-        yield front_end
-
-
 def chosen(text: str) -> str:
     """What the cell says that was answered."""
     return "allow_once" if ALLOWED in text else "reject_once" if REJECTED in text else "cancelled"
-
-
-# -- clicks ---------------------------------------------------------------------------------------------------------
-
-
-def test_all_buttons_pressed_in_a_row_are_one_answer(notebook: FrontEnd, wire: Wire) -> None:
-    asked = Asked(notebook, "demo: ask\nask again")
-    notebook.ready(asked.button(ALLOW))
-    for name in (DENY, ALWAYS, ALLOW, DENY):
-        notebook.press(asked.button(name))
-    assert REJECTED in asked.finish().text
-    assert wire.outcomes(1) == ["reject_once"]
-
-
-def test_clicks_after_the_decision_and_after_the_turn_say_nothing_to_the_agent(notebook: FrontEnd, wire: Wire) -> None:
-    asked = Asked(notebook, "demo: ask\nsay Going on.\nslow 3 0.02")
-    asked.click(ALLOW)
-    notebook.shows("Going on.", asked.cell)
-    notebook.idle(asked.click(DENY))
-    outcome = asked.finish()
-    notebook.idle(asked.click(DENY))
-    assert notebook.run("demo: say Alive.").status == "ok"
-    assert (chosen(outcome.text), wire.outcomes(1)) == ("allow_once", ["allow_once"])
 
 
 # -- interrupts -----------------------------------------------------------------------------------------------------
@@ -90,54 +56,23 @@ def test_a_click_and_an_interrupt_at_the_same_time_are_one_answer(notebook: Fron
         assert (outcome.error[0], wire.outcomes(1)) == ("Cancelled", [chosen(outcome.text)])
 
 
-# -- two front ends on one kernel -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", [ALLOW, DENY])
-def test_another_tab_sees_the_question_and_can_answer_it(
-    notebook: FrontEnd, other: FrontEnd, wire: Wire, name: str
+def test_an_interrupt_cancels_all_of_many_questions_also_those_that_were_not_shown(
+    notebook: FrontEnd, wire: Wire
 ) -> None:
-    asked = Asked(notebook, "demo: ask")
-    seen = Asked(other, cell=asked.cell)
-    seen.click(name)
-    outcome, theirs = asked.finish(), other.shows("by you", asked.cell)
-    assert {ALLOW: ALLOWED, DENY: REJECTED}[name] in outcome.text
-    assert theirs["msg_type"] == "update_display_data"
-    seen.await_standing(0)
-    assert len(wire.answers(1)) == 1
+    asked = Asked(notebook, f"demo: together {' ;; '.join(f'ask Number {number}' for number in range(20))}")
+    notebook.manager.interrupt_kernel()
+    assert wire.outcomes(20) == ["cancelled"] * 20
+    assert asked.finish().error[0] == "Cancelled"
+    assert len(wire.answers()) == 20
 
 
-def test_two_tabs_click_at_the_same_time_and_there_is_one_answer(
-    notebook: FrontEnd, other: FrontEnd, wire: Wire
-) -> None:
-    for count in range(5):
-        wire.mark()
-        asked = Asked(notebook, "demo: ask\nsay After.")
-        seen = Asked(other, cell=asked.cell)
-        for each in (asked, seen):
-            each.front_end.ready(each.button(ALLOW))
-        clicks = [(asked, ALLOW), (seen, DENY)]
-        for each, name in clicks if count % 2 else reversed(clicks):
-            each.front_end.press(each.button(name))
-        assert wire.outcomes(1) == [chosen(asked.finish().text)]
-
-
-def test_a_tab_that_is_opened_later_gets_the_buttons_and_they_work(
-    notebook: FrontEnd, other: FrontEnd, wire: Wire
-) -> None:
-    asked = Asked(notebook, "demo: ask2", questions=2)
-    buttons = {asked.button(name, 1) for name in (ALLOW, DENY)}
-    asked.click(DENY, 1)
-    notebook.see(lambda _: buttons <= closed(notebook, asked.cell))
-    states_asked = other.comm("control", {"method": "request_states"})
-    message = other.see(lambda m: m["msg_type"] == "comm_msg" and m["parent_header"].get("msg_id") == states_asked)
-    states = message["content"]["data"]["states"]
-    names = [state["state"].get("description") for state in states.values()]
-    other.click(asked.button(ALLOW, 0))
-    text = asked.finish().text
-    assert (names.count(ALLOW), names.count(DENY)) == (1, 1)
-    assert (text.count(ALLOWED), text.count(REJECTED)) == (1, 1)
-    assert sorted(wire.outcomes(2)) == ["allow_once", "reject_once"]
+def test_an_interrupt_cancels_the_form_and_the_turn(notebook: FrontEnd) -> None:
+    shown = Picked(notebook, "demo: elicit form\nsay Never said.")
+    notebook.manager.interrupt_kernel()
+    outcome = shown.finish()
+    assert outcome.status == "error", outcome.text
+    assert outcome.error == ("Cancelled", "Stopped.")
+    assert ("ℹ Cancelled" in outcome.text, "Never said." in outcome.text) == (True, False)
 
 
 # -- the agent's side -----------------------------------------------------------------------------------------------

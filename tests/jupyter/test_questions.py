@@ -1,10 +1,10 @@
 """A question in a cell, seen from a front end: buttons that work while the cell runs, and none of them afterwards."""
 
-from __future__ import annotations
+from pathlib import Path
 
 import pytest
 
-from .asked import Asked, opened
+from .asked import Asked, Picked, opened
 from .conftest import StartKernel
 from .front_end import LIMIT, FrontEnd
 
@@ -28,8 +28,7 @@ def test_two_questions_are_answered_in_any_order(notebook: FrontEnd, order: tupl
 
 def test_without_a_notebook_cell_the_question_is_a_line_of_input(notebook: FrontEnd) -> None:
     cell = notebook.execute("demo: ask", cell_id=None)
-    prompt = notebook.client.get_stdin_msg(timeout=LIMIT)["content"]["prompt"]
-    notebook.client.input("1")
+    prompt = notebook.type("1")["content"]["prompt"]
     outcome = notebook.finish(cell)
     assert (
         prompt
@@ -61,3 +60,20 @@ def test_in_batch_nothing_is_updated_and_what_is_over_is_shown_before_the_end(no
     notebook.manager.interrupt_kernel()
     kinds = {m["msg_type"] for m in notebook.finish(cell).outputs}
     assert kinds == {"display_data", "error"}
+
+
+# -- pickers --------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_is_picked_and_what_was_said_is_shown(start_kernel: StartKernel, tmp_path: Path) -> None:
+    own = {name: str(tmp_path / name) for name in ("COPILOT_KERNEL_DEMO_HOME", "COPILOT_KERNEL_STATE")}
+    kernel = start_kernel(**own)
+    kernel.open_control()
+    for code in ("%new", "demo: say Apples", "%new", "demo: say Pears"):
+        kernel.run(code)
+    for code in ("%sessions", "%resume"):
+        shown = Picked(kernel, code)
+        kernel.finish(shown.cell)
+        kernel.press(next(key for key, state in shown.models().items() if "Apples" in str(state.get("tooltip"))))
+        kernel.shows("say Apples", shown.cell)
+        kernel.shows("Resumed: ", shown.cell)

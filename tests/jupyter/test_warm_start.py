@@ -1,34 +1,23 @@
 """Kernels whose agent starts before the first prompt: what front ends see of it, and that nothing is left behind."""
 
-from __future__ import annotations
-
-import asyncio
-import json
 import os
-import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from subprocess import DEVNULL
 
 import psutil
 import pytest
 from copilot_kernel.undo.repository import Repository
 from copilot_kernel.undo.tree import Tree, digest_of
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import AsyncKernelManager
 
 from ..agent.command import COMMAND
 from ..agentd.brokers import agents, brokers, end_brokers
-from ..trusting import trust_environment
 from .conftest import StartKernel
-from .front_end import ARGV, LIMIT, OPTIONS, QUIET, gone, is_status, no_settings, parent, until
-from .test_nbclient import executed, notebook, shown
+from .ending import by_kill, by_shutdown
+from .front_end import LIMIT, OPTIONS, QUIET, FrontEnd, gone, is_status, parent, until
 
-KERNELS, AT_ONCE = 20, 4
 ON = {**QUIET, "COPILOT_KERNEL_WARM_START": "on"}
-JOURNALING_AGENT = Path(__file__).parents[2] / "benchmarks" / "fault_agent.py"
 SHORT = """
 from copilot_kernel.__main__ import main
 from copilot_kernel.agentd import client
@@ -70,102 +59,38 @@ def test_the_agent_starts_unnoticed_and_serves_the_first_prompt(start_kernel: St
     assert front_end.complaints() == []
 
 
-@pytest.mark.parametrize("sharing", ["off", "user"])
-def test_the_agent_gets_nothing_that_costs_a_model_call_before_the_first_prompt(
-    start_kernel: StartKernel, tmp_path: Path, runtime: Path, sharing: str
-) -> None:
-    command = shlex.join([sys.executable, "-I", "-S", str(JOURNALING_AGENT), str(tmp_path)])
-    more = {"COPILOT_KERNEL_AGENT_SHARING": sharing, "JUPYTER_RUNTIME_DIR": str(runtime)}
-    front_end = start_kernel(**ON, **more, COPILOT_KERNEL_DEMO_COMMAND=command)
-    journal = tmp_path / "journal.jsonl"
-    until(lambda: journal.exists() and "agentInfo" in journal.read_text(), "the agent is started", LIMIT)
-    assert front_end.run("say hello 1").status == "ok"
-    notes = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert len({note["pid"] for note in notes}) == 1
-    got = [note["message"]["method"] for note in notes if note["way"] == "<"]
-    assert got == ["initialize", "session/new", "session/prompt"]
-
-
-def test_a_batch_run_starts_one_agent(kernelspec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    starts, program = tmp_path / "starts", tmp_path / "agent"
-    program.write_text(f'#!/bin/sh\necho started >> "{starts}"\nexec {" ".join(COMMAND)}\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("COPILOT_KERNEL_DEMO_COMMAND", str(program))
-    cells = executed(notebook(kernelspec, "demo: say One", "demo: say Two"), tmp_path).cells
-    assert ["One" in shown(cells[0]), "Two" in shown(cells[1])] == [True, True]
-    assert starts.read_text().split() == ["started"]
-
-
-# -- many notebooks -----------------------------------------------------------------------------------------------
+# -- nothing is left ------------------------------------------------------------------------------------------------
 
 
 def files_below(folder: Path) -> set[str]:
     return {os.path.relpath(os.path.join(top, name), folder) for top, _, names in os.walk(folder) for name in names}
 
 
-async def eventually(condition: Callable[[], object], seconds: float = LIMIT) -> None:
-    """Poll something that no event tells about."""
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
-async def open_and_close(
-    folder: Path, environ: dict[str, str], *, warmed: bool, killed: bool, runtime: Path | None = None
-) -> None:
-    """A kernel from its start to its end, which must be that of all its processes; with `runtime`, it shares."""
-    work = folder.parent / "work" if runtime else folder / "work"
-    folder.mkdir()
-    work.mkdir(exist_ok=True)
-    argv = (sys.executable, "-P", "-c", SHORT, *OPTIONS) if runtime else ARGV
-    with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:  # short, as the path of a socket must be
-        manager = AsyncKernelManager(
-            connection_file=str(folder / "connection.json"), transport="ipc", ip=str(Path(sockets) / "socket")
-        )
-        manager._kernel_spec = KernelSpec(argv=list(argv), display_name="Copilot", language="markdown")
-        settings = {**os.environ, **no_settings(folder), **ON, **environ}
-        trust_environment(settings)
-        await manager.start_kernel(cwd=str(work), env=settings, stderr=DEVNULL)
-        kernel = psutil.Process(manager.provisioner.pid)
-        processes = [kernel]
-        client = manager.client()
-        client.start_channels()
-        try:
-            await client.wait_for_ready(timeout=LIMIT)
-            if warmed:
-                await eventually(lambda: agents(runtime) if runtime else agents_of(kernel))
-            processes += kernel.children(recursive=True)
-        finally:
-            client.stop_channels()
-            await manager.shutdown_kernel(now=killed)
-        await eventually(lambda: all(map(gone, processes)), LIMIT)
-
-
-@pytest.mark.parametrize("sharing", [False, True])
-@pytest.mark.anyio
-async def test_opening_and_closing_many_notebooks_leaves_nothing_behind(
-    tmp_path: Path, runtime: Path, sharing: bool
+@pytest.mark.parametrize("sharing", ["off", "user"])
+@pytest.mark.parametrize(("warmed", "end"), [(False, by_shutdown), (True, by_shutdown), (True, by_kill)])
+def test_opening_and_closing_a_notebook_leaves_nothing_behind(
+    start_kernel: StartKernel,
+    tmp_path: Path,
+    runtime: Path,
+    sharing: str,
+    warmed: bool,
+    end: Callable[[FrontEnd], None],
 ) -> None:
     """Closed at once, closed while the agent starts, or killed then."""
     kept = {name: tmp_path / name for name in ("COPILOT_KERNEL_STATE", "COPILOT_KERNEL_DEMO_HOME", "TMPDIR")}
     kept["TMPDIR"].mkdir()
-    environ = {name: str(path) for name, path in kept.items()}
-    if sharing:
-        environ |= {name: str(tmp_path / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "IPYTHONDIR")}
-        environ |= {"JUPYTER_RUNTIME_DIR": str(runtime), "COPILOT_KERNEL_AGENT_SHARING": "user"}
-    free = asyncio.Semaphore(AT_ONCE)
-
-    async def one(number: int) -> None:
-        async with free:
-            way, shared = number % 3, runtime if sharing else None
-            await open_and_close(tmp_path / str(number), environ, warmed=way > 0, killed=way == 2, runtime=shared)
-
-    await asyncio.gather(*map(one, range(KERNELS)))
+    environ = {**{name: str(path) for name, path in kept.items()}, "JUPYTER_RUNTIME_DIR": str(runtime)}
+    argv = (sys.executable, "-P", "-c", SHORT, *OPTIONS)
+    front_end = start_kernel(argv, **ON, **environ, COPILOT_KERNEL_AGENT_SHARING=sharing)
+    kernel = front_end.process
+    if warmed:
+        until(lambda: agents_of(kernel) if sharing == "off" else agents(runtime), "the agent is started")
+    processes = [kernel, *kernel.children(recursive=True)]
+    end(front_end)
+    until(lambda: all(map(gone, processes)) and not brokers(runtime), "the end of all processes")
     repository = Repository(Tree(str(tmp_path)), kept["COPILOT_KERNEL_STATE"] / "undo")
     repository.store(digest_of(b""), b"")  # what undo had saved of a killed kernel goes with the next one
     repository.close()
-    await eventually(lambda: not brokers(runtime))
-    assert {name: files_below(path) for name, path in kept.items()} == {name: set() for name in kept}
-    assert {Path(name).suffix for name in files_below(runtime)} == ({".lock"} if sharing else set())
-    works = ["work"] if sharing else [f"{number}/work" for number in range(KERNELS)]
-    assert [files_below(tmp_path / work) for work in works] == [set()] * len(works)
+    left = {name: files_below(path) for name, path in {**kept, "work": tmp_path / "work"}.items()}
+    assert left == {name: set() for name in left}
+    assert {Path(name).suffix for name in files_below(runtime)} <= {".lock"}

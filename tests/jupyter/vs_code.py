@@ -1,10 +1,23 @@
 """A front end that behaves like VS Code's Jupyter extension, as far as a kernel can tell.
 
-CI cannot have the real one. Each behaviour is a switch of `Behaviour`, with where it was seen: in the extension
-2026.6.1 in VS Code 1.139, or in its source.
-"""
+CI cannot have the real one. What it does and JupyterLab does not was seen in the extension 2026.6.1 in VS Code 1.139,
+or in its source:
 
-from __future__ import annotations
+- A cell runs only if its language is registered and the kernel's; else ▷ does nothing: `supportedLanguages` in
+  NotebookExecutionService of VS Code, `cellLanguageService.ts`.
+- While the box for input is open, no other message is handled: `cellExecutionMessageHandler.ts` returns its promise,
+  and @jupyterlab/services awaits it; ■ then said that the server hangs.
+- An update that changes metadata restores all outputs of the cell from a stale copy. Updates and outputs of the last 10
+  to 100 ms vanished; `cellExecutionMessageHandler.ts`, "very unsafe".
+- The cell's last display id is forgotten when its outputs have been cleared, a while after it began:
+  `cellDisplayIdTracker.ts`; the first status stayed for good.
+- It opens no `jupyter.widget.control`, and refuses no comm whose target it does not know: `kernel.ts` registers
+  `jupyter.widget` with a function that does nothing.
+- ■ in a Python notebook is SIGINT to every descendant of the kernel by parent pid: `kernelProcess.node.ts`; the agent
+  was restarted.
+- `cellId` is a URI, whose fragment counts the cells as they were opened.
+- Widgets are not drawn without the renderers extension, nor where their code cannot be loaded.
+"""
 
 import json
 import signal
@@ -30,34 +43,6 @@ REGISTERED = ("python", "markdown", "plaintext", "javascript", "r", "julia")
 """Some of the languages that VS Code knows without extensions."""
 CLEARED_SECONDS = 0.2
 """From the request to the event that the cell's outputs are cleared; in remote windows it was longer."""
-
-
-@dataclass(frozen=True)
-class Behaviour:
-    """What VS Code does, and JupyterLab does not."""
-
-    registered_only: bool = True
-    """A cell runs only if its language is registered and the kernel's; else ▷ does nothing. Seen: `supportedLanguages`
-    in NotebookExecutionService of VS Code, `cellLanguageService.ts`."""
-    box_in_chain: bool = True
-    """While the box for input is open, no other message is handled. Seen: `cellExecutionMessageHandler.ts` returns its
-    promise, and @jupyterlab/services awaits it; ■ then said that the server hangs."""
-    rewrites: bool = True
-    """An update that changes metadata restores all outputs of the cell from a stale copy. Seen: updates and outputs of
-    the last 10 to 100 ms vanished; `cellExecutionMessageHandler.ts`, "very unsafe"."""
-    forgets: bool = True
-    """The cell's last display id is forgotten when its outputs have been cleared, a while after it began. Seen:
-    `cellDisplayIdTracker.ts`; the first status stayed for good."""
-    is_silent: bool = True
-    """It opens no `jupyter.widget.control`, and refuses no comm whose target it does not know. Seen: `kernel.ts`
-    registers `jupyter.widget` with a function that does nothing."""
-    interrupts_all: bool = True
-    """■ in a Python notebook is SIGINT to every descendant of the kernel by parent pid. Seen: `kernelProcess.node.ts`;
-    the agent was restarted."""
-    has_uris: bool = True
-    """`cellId` is a URI, whose fragment counts the cells as they were opened. Seen: messages of the extension."""
-    draws: bool = True
-    """Widgets are drawn. Seen: not without the renderers extension, nor where their code cannot be loaded."""
 
 
 @dataclass(eq=False)
@@ -92,9 +77,9 @@ class Cell:
 class VSCode:
     """The window of one notebook, whose kernel `front_end` has; `language` is that of its kernelspec."""
 
-    def __init__(self, front_end: FrontEnd, path: Path, language: str, behaviour: Behaviour | None = None) -> None:
+    def __init__(self, front_end: FrontEnd, path: Path, language: str, *, draws: bool = True) -> None:
         self.front_end, self.path, self.language = front_end, path, language
-        self.behaviour = behaviour or Behaviour()
+        self.draws = draws
         self.box: str | None = None
         """The prompt of the box for input at the top of the window, if one is open."""
         self.boxes: list[str] = []
@@ -124,10 +109,7 @@ class VSCode:
         return Cell(saved["id"], "".join(saved["source"]), language, self._uri(), saved["cell_type"])
 
     def _uri(self) -> str:
-        number = next(self._handles)
-        if not self.behaviour.has_uris:
-            return f"cell-{number}"
-        return f"vscode-notebook-cell:{quote(str(self.path))}#W{number}s{b64encode(b'file').decode()}"
+        return f"vscode-notebook-cell:{quote(str(self.path))}#W{next(self._handles)}s{b64encode(b'file').decode()}"
 
     def insert(self, source: str) -> Cell:
         """A new cell at the end."""
@@ -157,7 +139,7 @@ class VSCode:
         """▷ on a cell, or on a new one."""
         cell = self.insert(cell) if isinstance(cell, str) else cell
         supported = (self.language,) if self.language in REGISTERED else REGISTERED
-        if self.behaviour.registered_only and cell.language not in supported:
+        if cell.language not in supported:
             return cell
         cell.outputs, cell.stale, cell.state, cell.display_ids = [], [], "", []
         cell.cleared_at = time.monotonic() + CLEARED_SECONDS
@@ -190,7 +172,7 @@ class VSCode:
     def buttons(self, cell: Cell) -> dict[str, str]:
         """The models of the buttons that are shown in a cell, by what they say."""
         states = models(self.published)
-        shown = _tree(states, cell.views if self.behaviour.draws else [])
+        shown = _tree(states, cell.views if self.draws else [])
         return {states[each]["description"]: each for each in shown if states[each]["_model_name"] == "ButtonModel"}
 
     def states(self, view: str) -> list[Message]:
@@ -221,8 +203,7 @@ class VSCode:
         """■, and wait for the end of the cell."""
         if self.language == "python":
             family = psutil.Process(self.front_end.process.pid)
-            children = family.children(recursive=True) if self.behaviour.interrupts_all else []
-            for process in (*children, family):
+            for process in (*family.children(recursive=True), family):
                 with suppress(psutil.NoSuchProcess):
                     process.send_signal(signal.SIGINT)
         else:
@@ -234,7 +215,7 @@ class VSCode:
 
     def handle_messages(self) -> None:
         """Those that have come, one after the other, unless a box is open."""
-        if self.box is not None and self.behaviour.box_in_chain:
+        if self.box is not None:
             time.sleep(0.01)
             return
         for socket, _ in self._poller.poll(50):
@@ -248,14 +229,12 @@ class VSCode:
         self.published.append(message)
         cell = next((each for each in self.cells if each.request and each.request == parent(message)), None)
         content, kind = message["content"], message["msg_type"]
-        if cell and self.behaviour.forgets and cell.cleared_at and time.monotonic() >= cell.cleared_at:
+        if cell and cell.cleared_at and time.monotonic() >= cell.cleared_at:
             cell.cleared_at = 0.0
             del cell.display_ids[-1:]
         if kind == "input_request":
             self.box = content["prompt"]
             self.boxes.append(content["prompt"])
-        elif kind == "comm_open" and content["target_name"] != "jupyter.widget" and not self.behaviour.is_silent:
-            self.front_end.send("comm_close", {"comm_id": content["comm_id"], "data": {}})
         elif cell and kind in ("display_data", "update_display_data", "stream", "error"):
             before = deepcopy(cell.outputs)
             self._output(cell, kind, content)
@@ -283,7 +262,7 @@ class VSCode:
         output = next((each for each in owner.outputs if each.get("id") == display_id), None)
         if output is None:
             return  # it was rewritten away
-        if self.behaviour.rewrites and output["metadata"] != content["metadata"]:
+        if output["metadata"] != content["metadata"]:
             self.lost.append(display_id)
             owner.outputs = [output if each.get("id") == display_id else each for each in owner.stale]
         output |= {"data": content["data"], "metadata": content["metadata"]}
@@ -298,7 +277,7 @@ class VSCode:
 
     def _draw(self) -> None:
         """The page reports each view of a widget that counts them."""
-        if not self.behaviour.draws:
+        if not self.draws:
             return
         states = models(self.published)
         for model in _tree(states, [view for cell in self.cells for view in cell.views]):

@@ -1,7 +1,5 @@
 """A server or cluster that kernels run on: a process, and everything that comes from it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from ..browser.lab import wait_for
+from ..browser.lab import running_program
 from ..jupyter.front_end import until
 from ..limits import LIMIT
 
@@ -39,15 +37,7 @@ def await_none_of(root: Path) -> None:
 def running(
     command: Sequence[str], url: str, root: Path, environment: Mapping[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server that answers at `url`, with its log in `root`; ended with the block, and then nothing may be left."""
-    with (root / "engine.log").open("ab") as log:
-        process = subprocess.Popen(
-            command, cwd=root, env=dict(environment), stdout=log, stderr=log, start_new_session=True
-        )
-        try:
-            wait_for(url, process)
-            yield process
-        finally:
-            process.terminate()
-            process.wait(LIMIT)
+    """A server that answers at `url` and works in `root`; ended with the block, and then nothing may be left."""
+    with running_program(command, url, root, root, environment) as process:
+        yield process
     await_none_of(root)

@@ -1,7 +1,5 @@
 """Kernel Gateway, and Enterprise Gateway with local and remote kernels: all on loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

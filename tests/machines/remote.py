@@ -1,7 +1,5 @@
 """A notebook's kernel behind a Jupyter server, seen by a client of its REST interface and its WebSocket."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import deque
@@ -72,7 +70,7 @@ class Remote:
         return json.loads(text) if text else None
 
     @contextmanager
-    def notebook(self, path: str, kernel: str = "copilot") -> Iterator[RemoteNotebook]:
+    def notebook(self, path: str, kernel: str = "copilot") -> Iterator["RemoteNotebook"]:
         """Open a notebook, whose file need not be there, with a new kernel; the block's end ends the kernel."""
         asked = {"path": path, "name": path, "type": "notebook", "kernel": {"name": kernel}}
         session = self.ask("POST", "api/sessions", asked)
@@ -83,7 +81,7 @@ class Remote:
             self.ask("DELETE", f"api/sessions/{session['id']}")
 
     @contextmanager
-    def connected(self, kernel_id: str) -> Iterator[RemoteNotebook]:
+    def connected(self, kernel_id: str) -> Iterator["RemoteNotebook"]:
         """A front end on this kernel, until the block's end."""
         with ExitStack() as sockets:
             yield RemoteNotebook(self, kernel_id, sockets)

@@ -1,7 +1,5 @@
 """Many notebooks at once, run by papermill in the processes of a Dask cluster."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import nbformat
@@ -11,9 +9,11 @@ from distributed import Client, LocalCluster
 from papermill import execute_notebook
 
 from .. import ports
+from ..jupyter.conftest import kernelspec
 from ..jupyter.test_nbclient import notebook, shown
 from .engine import await_none_of
 
+__all__ = ["kernelspec"]  # a fixture
 pytestmark = pytest.mark.engine
 
 NOTEBOOKS = 12

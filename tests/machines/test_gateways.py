@@ -1,7 +1,5 @@
 """Notebooks whose kernels run on Kernel Gateway, or on Enterprise Gateway beside it and as remote kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -39,7 +37,7 @@ def labs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Gateway
 
 
 @pytest.fixture(scope="module", params=PLACES.values(), ids=PLACES.keys())
-def book(request: pytest.FixtureRequest, labs: Callable[[GatewayMaker], tuple[Remote, Path]]) -> Iterator[Book]:
+def book(request: pytest.FixtureRequest, labs: Callable[[GatewayMaker], tuple[Remote, Path]]) -> Iterator["Book"]:
     make, kernel = request.param
     remote, work = labs(make)
     (work / kernel).mkdir()

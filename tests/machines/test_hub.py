@@ -1,7 +1,5 @@
 """A JupyterHub as programs see it: the endpoint with tokens, what a culler takes for idle, and the end of a server."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

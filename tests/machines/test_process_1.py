@@ -1,26 +1,18 @@
 """A kernel in a namespace of processes of its own, as in a container: process 1 starts it, or it is process 1."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from ..jupyter.asked import ALLOW, Asked
 from ..jupyter.front_end import ARGV, gone, kernel_process, until
-from ..real.conftest import lacking
-from ..real.namespace import unavailable
+from ..real.conftest import isolated
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(60)]
+__all__ = ["isolated"]  # a fixture
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(60), pytest.mark.usefixtures("isolated")]
 
 NAMESPACE = ("unshare", "--map-root-user", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
 PLACES = {"its child": ("sh", "-c", '"$@" & wait', "sh"), "itself": ()}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def namespaces() -> None:
-    if reason := unavailable():
-        lacking(reason)
 
 
 @pytest.mark.parametrize("starts", PLACES.values(), ids=PLACES.keys())

@@ -1,7 +1,5 @@
 """The image that Binder builds of this repository, as repo2docker describes it; it is not built."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

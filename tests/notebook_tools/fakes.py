@@ -1,7 +1,5 @@
 """A notebook in memory, and a gate that allows what the test says."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -9,7 +7,6 @@ from typing import Any
 
 import anyio
 from copilot_kernel.frontend.page_turn import PageTurn
-from copilot_kernel.notebook.gate import GateDecision, Proposal
 from copilot_kernel.notebook.live import (
     CellError,
     CellType,
@@ -20,7 +17,7 @@ from copilot_kernel.notebook.live import (
     RunResult,
     VariableSummary,
 )
-from copilot_kernel.notebook.tools import Tool
+from copilot_kernel.notebook.tools import GateDecision, Proposal, Tool
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAAEElEQVR4nGNgYPgPRwgWAFKXBfsAAAAASUVORK5CYII="
 """3×2 pixels."""

@@ -1,7 +1,5 @@
 """The bridge as a process, with the official client at its pipes."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -16,8 +14,6 @@ from mcp import ClientSession, MCPError, StdioServerParameters, stdio_client
 
 from ..limits import LIMIT
 from .test_server import IMAGE, FakeTools
-
-pytestmark = pytest.mark.anyio
 
 
 def written(folder: Path, endpoint: Endpoint, mode: int = 0o600) -> StdioServerParameters:
@@ -45,7 +41,7 @@ async def test_the_official_client_lists_calls_and_cancels_over_pipes(
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(wait)
                 await tools.begun.wait()
-                assert (await client.call_tool("say", {})).content[0].text == "hello"  # type: ignore[union-attr]
+                assert (await client.call_tool("say", {})).content[0].text == "hello"
                 tools.go.set()
             assert late[0].content[0].text == "hello"
             tools.begun, tools.go = anyio.Event(), anyio.Event()
@@ -68,7 +64,7 @@ async def test_large_images_arrive_and_arguments_that_are_too_large_fail(tmp_pat
             with pytest.raises(MCPError, match="the message is too long"):
                 await client.call_tool("say", {"code": "x" * 50_000_000})
             content = (await client.call_tool("say", {})).content
-            assert content[1].data == IMAGE["data"]  # type: ignore[union-attr]
+            assert content[1].data == IMAGE["data"]
             await running.close()
 
 

@@ -1,7 +1,5 @@
 """Outputs as an agent reads them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -28,7 +26,7 @@ JPEG = "/9j/4AAQSkZJRg=="
     [
         (stream("a\nb\n"), "a\nb"),
         (stream("", "stderr"), ""),
-        (stream(["a", "b"]), "ab"),  # type: ignore[arg-type]
+        (stream(["a", "b"]), "ab"),
         (stream("10%\r50%\r100%\ndone\r\n"), "100%\ndone"),
         (stream("\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x07link\x1b]8;;\x07"), "red link"),
         (raised("Traceback", "KeyError: 'x'"), "Traceback\nKeyError: 'x'"),

@@ -1,11 +1,9 @@
 """Sources that mean the same although a model repeats them otherwise, and edits that keep what they do not touch."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from copilot_kernel.notebook.expected import MAX_COMPARED_SOURCE_CHARS, difference, edited
+from copilot_kernel.notebook.content import MAX_COMPARED_SOURCE_CHARS, difference, edited
 from hypothesis import given
 from hypothesis import strategies as st
 

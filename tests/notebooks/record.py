@@ -1,7 +1,5 @@
 """`python -m tests.notebooks.record`: run the tour without a person and keep its outputs in the notebooks."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

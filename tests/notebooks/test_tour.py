@@ -1,7 +1,5 @@
 """The tour's recorded outputs are what a run gives today (nbval), and each can be read without a kernel."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Calls with rules and a mode, what must come of each, and why: what the tables of them share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

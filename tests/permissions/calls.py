@@ -1,7 +1,5 @@
 """Calls that must be allowed, and calls that must be rejected, without a question, with their reasons."""
 
-from __future__ import annotations
-
 from copilot_kernel.acp.messages import Location
 
 from .call_rows import ACCEPT, BYPASS, COPILOT, GATE, NOTES, PLAN, Row, each, git_diff, mcp, patch, rows

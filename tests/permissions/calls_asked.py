@@ -1,7 +1,5 @@
 """Calls that must be asked about, with their reasons."""
 
-from __future__ import annotations
-
 from copilot_kernel.acp.messages import Diff, Location
 
 from .call_rows import ACCEPT, BYPASS, GATE, LINKED, NOTES, Row, each, git_diff, mcp, patch, rows

@@ -1,7 +1,5 @@
 """Command lines, by the rule that denies or asks about them; each must at least prompt."""
 
-from __future__ import annotations
-
 from .making import split
 
 _DENIED = {

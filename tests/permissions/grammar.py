@@ -1,7 +1,5 @@
 """A grammar of what people and agents type, and what somebody inserts who wants another program to run."""
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """Calls as agents make them, and the circumstances in which they are judged, in few words."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

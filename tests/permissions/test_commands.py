@@ -1,7 +1,5 @@
 """What a rule for commands covers, what it still prompts for, and what needs no rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Rules that deny or ask: everything that the first design stopped still prompts at least."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.permissions.policy import NO_TOOL

@@ -1,7 +1,5 @@
 """The policy on Windows: how paths are spelled, and which lines are the same for every shell."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.permissions import drives
 

@@ -1,7 +1,5 @@
 """The log of all decisions, and answers in words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

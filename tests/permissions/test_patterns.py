@@ -1,7 +1,5 @@
 """What stands inside `Bash(…)` is matched word by word."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.permissions.commands import CommandPattern, compile_command
 

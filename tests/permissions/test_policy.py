@@ -14,7 +14,6 @@ from copilot_kernel.permissions.policy import (
     NO_ALLOW_ONCE,
     Decision,
     PolicyContext,
-    Rules,
     decide,
     decider,
     paths,
@@ -333,7 +332,3 @@ def _steps(call: ToolCall, known: PolicyContext) -> int:
     finally:
         sys.setprofile(before)
     return steps
-
-
-def test_rules_are_read_once_and_may_be_shared() -> None:
-    assert hash(Rules.read(["Bash(git *)", "Edit(src/**)"])[0]) == hash(Rules.read(["Bash(git *)", "Edit(src/**)"])[0])

@@ -1,7 +1,5 @@
 """Real agents' questions, as recorded, and calls that turned into something else after they were allowed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,14 +1,11 @@
 """The table against the real programs: each word starts a program or writes elsewhere, and prompts."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from copilot_kernel.permissions.programs import table
 
 from ..limits import LIMIT
 from .making import judged, run, split
@@ -124,7 +121,3 @@ def test_a_word_of_the_table_has_its_effect_and_prompts(case: str, prepared: Pat
             changed = folder / (proof or "PROOF")
             assert changed.exists(), done
             assert before.get(changed) != changed.read_bytes(), done
-
-
-def test_the_table_is_short() -> None:
-    assert len({id(row) for rows in table().by_program.values() for row in rows}) <= 60

@@ -1,7 +1,5 @@
 """An edit of Markdown that adds what a page would load from elsewhere prompts, and the question names the host."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.conversation.model import ToolCall

@@ -1,7 +1,5 @@
 """What is in force, how it is changed, and a rule that a person writes while a call waits."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.messages import Location, PermissionOption
 from copilot_kernel.config import PERMISSION_MODES, Settings

@@ -1,7 +1,5 @@
 """A command line is taken apart as bash takes it apart, or not at all."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

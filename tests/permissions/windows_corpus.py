@@ -1,7 +1,5 @@
 """Paths and command lines of Windows, and what is decided about them. Runs on every platform, and needs no pytest."""
 
-from __future__ import annotations
-
 import ntpath
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -34,8 +34,6 @@ class Client:
     """
 
     def __init__(self, agent: Agent, process: asyncio.subprocess.Process, project: Path) -> None:
-        assert process.stdin
-        assert process.stdout
         self.agent, self.project, self.session = agent, project, ""
         self.records: list[Json] = []
         self._process, self._in, self._out = process, process.stdin, process.stdout

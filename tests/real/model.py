@@ -134,17 +134,13 @@ def gemini(step: Step) -> list[Json]:
 
 
 class Model(ThreadingHTTPServer):
-    """The server; `requests` holds each (path, body) in the order of arrival.
-
-    A message of the user's that holds a key of `known` counts as that prompt with a script.
-    """
+    """The server; `requests` holds each (path, body) in the order of arrival."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.requests: list[tuple[str, Json]] = []
-        self.known: dict[str, str] = {}
         self.closing = threading.Event()
 
     @property
@@ -185,9 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append((path, body))
         if not path.endswith(("/chat/completions", ":streamGenerateContent")):
             return self._json({"totalTokens": 1000})
-        known = self.server.known.items()
-        heard = [(role, next((whole for words, whole in known if words in text), text)) for role, text in said(body)]
-        step = next_step(heard) if body.get("tools") else Step(say="A scripted session")
+        step = next_step(said(body)) if body.get("tools") else Step(say="A scripted session")
         if step.refuse:
             return self._json({"error": {"message": "refused by the script", "code": step.refuse}}, step.refuse)
         chunks = openai(step) if "messages" in body else gemini(step)

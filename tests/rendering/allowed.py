@@ -1,7 +1,5 @@
 """Which HTML the package may write: anything else in a bundle is injected."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

@@ -5,8 +5,6 @@ the turn at its end. Each as plain text, and as the text of its HTML. A change o
 read the difference before you commit it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One entry of each look, for the tests of all of them at once."""
 
-from __future__ import annotations
-
 from copilot_kernel.acp.messages import (
     AudioBlock,
     Diff,
@@ -32,15 +30,15 @@ index 0000000..0000000 100644
 
 
 def said(text: str, speaker: str = "agent") -> Message:
-    return Message(0, 1, speaker, GrowingText(text))  # type: ignore[arg-type]
+    return Message(0, 1, speaker, GrowingText(text))
 
 
 def sent(block: object) -> Attachment:
-    return Attachment(0, 1, "agent", block)  # type: ignore[arg-type]
+    return Attachment(0, 1, "agent", block)
 
 
 def call(**fields: object) -> ToolCall:
-    return ToolCall(0, 1, "call", **fields)  # type: ignore[arg-type]
+    return ToolCall(0, 1, "call", **fields)
 
 
 def entries(text: str = "some words") -> dict[str, Entry]:

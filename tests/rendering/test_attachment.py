@@ -1,7 +1,5 @@
 """What agents and tools send besides text: shown, or offered for saving, never fetched."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

@@ -1,7 +1,5 @@
 """Cutting a growing text."""
 
-from __future__ import annotations
-
 import math
 import re
 

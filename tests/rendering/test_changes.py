@@ -1,7 +1,5 @@
 """What a turn changed and ran, computed from its tool calls."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import count
 from typing import Any

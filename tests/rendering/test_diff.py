@@ -1,7 +1,5 @@
 """Changes of files."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -203,7 +201,6 @@ def copied(html: str) -> str:
 
 def test_lines_have_one_number_that_of_the_side_on_which_they_are() -> None:
     change = parse_unified("@@ -9,2 +10,2 @@ def f():\n-a\n+A\n b\n")
-    assert change is not None
     assert lines(change) == ["⋯ def f():", " 9 - a", "10 + A", "11   b"]
 
 

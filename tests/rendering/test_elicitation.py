@@ -1,7 +1,5 @@
 """What a person sees of a form or an address before deciding, and the line that is left of it."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField

@@ -1,7 +1,5 @@
 """What is true of every entry, whatever an agent sends in it; messages, plans and notices."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

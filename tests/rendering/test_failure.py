@@ -1,7 +1,5 @@
 """Errors as cards."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.agent_errors import error_from_answer
 from copilot_kernel.acp.jsonrpc import RpcError

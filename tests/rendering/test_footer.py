@@ -1,7 +1,5 @@
 """The lines beneath an answer."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -37,7 +35,6 @@ def changed(*names: str) -> TurnChanges:
 def shown(footer: Footer) -> tuple[str, str]:
     """Plain text and HTML."""
     bundle = render_footer(footer)
-    assert bundle is not None
     assert problems(bundle["text/html"]) == []
     return bundle["text/plain"], bundle["text/html"]
 
@@ -131,7 +128,6 @@ def test_in_text_ten_files_are_named_and_the_rest_is_counted() -> None:
 
 def test_without_content_what_else_changed_is_not_folded() -> None:
     bundle = render_footer(Footer(changes=TurnChanges(also=(FileChange("d", "new"),)), undo="1-ab"))
-    assert bundle is not None
     text, html = bundle["text/plain"], bundle["text/html"]
     assert (text, "<details>" in html, html.count("copilot-undo-1-ab")) == (f"{ALSO}: d new", False, 1)
 
@@ -162,7 +158,6 @@ def test_the_review_says_what_it_cannot_show() -> None:
 
 def test_cells_that_are_there_are_linked() -> None:
     bundle = render_footer(Footer("a", cells=(("ran", "cell 1", "id 1"), ("deleted", "cell 2", ""))))
-    assert bundle is not None
     link = '<a href="#cell-id=id%201" style="text-decoration:underline">cell 1</a>'
     assert f"Ran {link} · deleted cell 2</div>" in bundle["text/html"]
 
@@ -170,7 +165,6 @@ def test_cells_that_are_there_are_linked() -> None:
 @pytest.mark.parametrize("changes", [changed("a.py"), TurnChanges(also=changed("a.py").files), TurnChanges()])
 def test_undo_stands_on_the_first_line_and_in_no_summary(changes: TurnChanges) -> None:
     bundle = render_footer(Footer("Copilot", cells=(("ran", "cell 1", ""),), changes=changes, undo="1-ab"))
-    assert bundle is not None
     above, _, below = bundle["text/html"].partition('<span class="copilot-undo copilot-undo-1-ab"')
     assert ("Copilot" in above, "Ran cell 1" in above, below.count("Copilot")) == (False, changes == TurnChanges(), 1)
     assert above.count("<details>") == above.count("</details>") == (changes != TurnChanges())
@@ -184,7 +178,7 @@ def test_the_agents_words_stay_text(text: str) -> None:
         "content": (Diff(text, text, f"{text}\nmore"), Diff("a", None, text)),
     }
     calls = (
-        ToolCall(0, 1, "one", text, **fields),  # type: ignore[arg-type]
+        ToolCall(0, 1, "one", text, **fields),
         ToolCall(1, 1, "two", text, kind="delete", status="completed", raw_input={"path": f"/{text}"}),
         ToolCall(2, 1, "three", text, kind="execute", status="failed", raw_output=text),
     )

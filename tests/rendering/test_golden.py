@@ -1,7 +1,5 @@
 """Recorded conversations of real agents look as they did; `golden.py` writes the files anew."""
 
-from __future__ import annotations
-
 import pytest
 
 from .golden import AGENTS, FOLDER, shown

@@ -1,7 +1,5 @@
 """Hidden and direction characters outside of questions: shown as codes wherever they could deceive, never dropped."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, PlanEntry, ResourceLink, TerminalContent, TextBlock
 from copilot_kernel.conversation.model import Message, Notice, Plan, ToolCall

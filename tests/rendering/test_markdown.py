@@ -1,7 +1,5 @@
 """Markdown that agents write, as HTML."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The pieces of HTML."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.rendering.markup import file_link
 from hypothesis import given

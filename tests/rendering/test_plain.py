@@ -1,7 +1,5 @@
 """Text from outside, made fit."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.rendering.markup import GREEN, RED
 from copilot_kernel.rendering.output import ansi_html

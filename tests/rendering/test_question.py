@@ -1,7 +1,5 @@
 """What a person sees before deciding."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What this program says itself, with the agent's words in it."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.rendering.markup import RED, Bundle
 from copilot_kernel.rendering.report import (

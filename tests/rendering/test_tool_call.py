@@ -1,7 +1,5 @@
 """A tool call in words and in HTML, in the shapes that real agents send."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, TerminalContent, TextBlock
 from copilot_kernel.conversation.excerpt import Excerpt

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -231,27 +231,35 @@ def _sleeping(folder: Path, secret: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextmanager
+def _accepting(server: socket.socket, answer: Callable[[socket.socket], None]) -> Iterator[None]:
+    """Hand each connection to `answer`, in a thread that ends with the block, as the server does."""
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = server.accept()
+                with connection, suppress(OSError):
+                    answer(connection)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join(10)
+
+
+@contextmanager
 def _listening(path: Path, sent: list[str]) -> Iterator[None]:
     """By a relative path, since those of sockets must be short."""
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(os.path.relpath(path))
-        server.listen()
-
-        def serve() -> None:
-            with suppress(OSError):
-                while True:
-                    connection, _ = server.accept()
-                    with connection:
-                        sent.append(connection.recv(1000).decode())
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            server.shutdown(socket.SHUT_RDWR)
-            thread.join(5)
-            path.unlink(missing_ok=True)
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(os.path.relpath(path))
+    server.listen()
+    with _accepting(server, lambda connection: sent.append(connection.recv(1000).decode())):
+        yield
+    path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -259,24 +267,14 @@ def answering(text: str, server: socket.socket | None = None) -> Iterator[int]:
     """Answers every request of HTTP with the text, by default on loopback; the port, if it has one."""
     server = server or socket.create_server(("127.0.0.1", 0))
 
-    def serve() -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = server.accept()
-                with connection, suppress(OSError):
-                    connection.settimeout(5)
-                    connection.recv(4096)
-                    connection.sendall(f"HTTP/1.0 200 OK\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
+    def answer(connection: socket.socket) -> None:
+        connection.settimeout(5)
+        connection.recv(4096)
+        connection.sendall(f"HTTP/1.0 200 OK\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode())
 
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
     address = server.getsockname()
-    try:
+    with _accepting(server, answer):
         yield address[1] if server.family is socket.AF_INET else 0
-    finally:
-        server.shutdown(socket.SHUT_RDWR)
-        server.close()
-        thread.join(10)
 
 
 @contextmanager

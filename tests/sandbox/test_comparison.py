@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from copilot_kernel.config import Settings
 from copilot_kernel.sandbox import Comparison, Kind, create_sandbox, protected
-from copilot_kernel.sandbox.comparison import states_of
-from copilot_kernel.sandbox.protected import Search, common_git_folder
+from copilot_kernel.sandbox.protected import Search, common_git_folder, states_of
 
 from ..limits import LIMIT
 from ..undo.project import git

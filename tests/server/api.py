@@ -141,7 +141,6 @@ class Api:
 async def scripted(pool: AgentPool, **answers: Any) -> AsyncIterator[Script]:
     """The only agent is one that is written in the test, until the end of the block."""
     async with listening(**answers) as (script, launch):
-        assert launch.address is not None
         settings, agents = pool.settings, pool._agents
         pool.settings, pool._agents = replace(settings, agent="tcp://{}:{}".format(*launch.address)), {}
         try:

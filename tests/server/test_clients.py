@@ -18,6 +18,8 @@ import pytest
 from copilot_kernel.server.app import CopilotApp
 from copilot_kernel.server.errors import ERROR_TYPES
 
+from ..real.agents import INSTALL
+from ..real.conftest import lacking
 from .api import LIMIT, Api, scripted, user
 
 if TYPE_CHECKING:
@@ -62,10 +64,8 @@ async def langchain(api: Api) -> AsyncIterator["ChatOpenAI"]:
 def node() -> str:
     program = shutil.which("node")
     if program is None or not (PEERS / "node_modules" / "openai").is_dir():
-        if os.environ.get("CI"):
-            pytest.fail("Node.js or its package openai is missing: npm install --prefix tests/peers")
-        pytest.skip("Node.js or its package openai is missing: npm install --prefix tests/peers")
-    return program
+        lacking(f"Node.js or its package openai is missing: {INSTALL}")
+    return str(program)
 
 
 async def test_openai_for_node(api: Api, node: str) -> None:

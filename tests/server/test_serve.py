@@ -14,7 +14,6 @@ import httpx
 import psutil
 import pytest
 from copilot_kernel.cli import main
-from copilot_kernel.cli import serve as serving
 from copilot_kernel.cli.serve import OTHER_PORT, STOPPED
 from jupyter_server.serverapp import list_running_servers
 from websockets.sync.client import connect
@@ -99,17 +98,6 @@ def test_start_status_stop(here: Here, port: int, tmp_path: Path) -> None:
     assert here("stop", f"--port={port}") == (0, f"Stopped: port {port}\n")
     assert psutil.wait_procs(agents, timeout=LIMIT)[1] == []
     assert here("stop") == (1, "")
-
-
-@pytest.mark.parametrize(("left", "end"), [(0, (0, "Stopped: port {}\n")), (1, (1, ""))])
-def test_a_server_that_is_gone_by_then_is_stopped(
-    here: Here, port: int, monkeypatch: pytest.MonkeyPatch, left: int, end: tuple[int, str]
-) -> None:
-    """It does not answer; one that is still there afterwards has not stopped."""
-    info = {"pid": 1, "url": f"http://127.0.0.1:{port}/", "token": TOKEN}
-    server = {"alone": True, "port": port, "pid": 1, "info": info}
-    monkeypatch.setattr(serving, "_servers", iter([[server], [server] * left]).__next__)
-    assert here("stop") == (end[0], end[1].format(port))
 
 
 def test_without_a_port_it_is_that_of_the_settings_and_no_log_holds_the_token(

@@ -3,8 +3,6 @@
 What a machine or a day puts into it is replaced, and what only the program itself reads is shortened.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A session of the real Copilot CLI, played inside a namespace; see `record.py`."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Damaged logs: what can be read is read, the reader of the notebook sees where a line is missing."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.errors import CopilotError
 from copilot_kernel.store.turns import LINE_DAMAGED, turns

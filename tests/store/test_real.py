@@ -1,7 +1,5 @@
 """The real Copilot CLI, offline: what it keeps of a session, exported from its log and by the agent itself."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

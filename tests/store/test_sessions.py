@@ -1,7 +1,5 @@
 """Where sessions are looked for, which ones are found, and their summaries."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Turns out of logs: the recording of a real session, and what the recording does not hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

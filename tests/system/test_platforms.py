@@ -1,7 +1,5 @@
 """Both platforms offer the same: names, methods, parameters."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

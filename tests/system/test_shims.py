@@ -1,7 +1,5 @@
 """Batch files on Windows: npm's are not run at all, and no other gets an argument that is a command."""
 
-from __future__ import annotations
-
 import pytest
 from copilot_kernel.system.shims import UNSAFE_ARGUMENT, check_arguments, is_batch_file, script_of
 

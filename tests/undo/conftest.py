@@ -1,7 +1,5 @@
 """Agents that work in a project."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A project on the disk, what an agent does in it, and what is there."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat
@@ -91,7 +89,7 @@ class Agent:
         self.root, self.undo = root, UndoHistory(str(root), state, notebook)
         self._ids, self.number = count(), 0
 
-    async def __aenter__(self) -> Agent:
+    async def __aenter__(self) -> "Agent":
         await self.begin()
         return self
 

@@ -1,7 +1,5 @@
 """Whose change it is: what the user wrote is never taken for the agent's."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
@@ -9,8 +7,6 @@ from copilot_kernel.acp.messages import Diff, ToolCallUpdate
 from copilot_kernel.conversation.calls import merged, with_answer
 
 from .project import Agent, commit
-
-pytestmark = pytest.mark.anyio
 
 DIFF = Diff("a.txt", "two", "2")
 WAS, MINE = "one\ntwo\n", "1\ntwo\n"

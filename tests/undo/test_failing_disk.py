@@ -1,7 +1,5 @@
 """What cannot be saved, read or restored: nothing is lost, and the user is told."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil
@@ -13,8 +11,6 @@ from copilot_kernel.undo.history import CONTENT_GONE
 from copilot_kernel.undo.tree import digest_of
 
 from .project import FILES, Agent, commit, files_in, restore
-
-pytestmark = pytest.mark.anyio
 
 FULL = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
 

@@ -1,7 +1,5 @@
 """Undo, with real files: what a turn changed is restored, and nothing else is touched."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

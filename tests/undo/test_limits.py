@@ -1,19 +1,13 @@
 """What takes too long: nothing is lost, and the user is told."""
 
-from __future__ import annotations
-
-import threading
 from threading import Event
 from unittest.mock import Mock
 
-import pytest
 from copilot_kernel.undo import history, tree
-from copilot_kernel.undo.listing import listed
+from copilot_kernel.undo.record import listed
 from copilot_kernel.undo.repository import SNAPSHOT_TOO_SLOW, Repository, Snapshot
 
-from .project import commit, files_in, restore
-
-pytestmark = pytest.mark.anyio
+from .project import files_in, restore
 
 
 async def test_snapshots_that_are_never_done_in_time_are_given_up(root, agent, monkeypatch):
@@ -85,17 +79,3 @@ async def test_the_oldest_turns_are_forgotten(agent, monkeypatch):
         async with agent:
             agent.write("a.txt", f"{number}")
     assert list(agent.undo.turns) == [2, 3]
-
-
-async def test_the_first_snapshot_is_taken_before_the_first_turn(agent, root, monkeypatch):
-    commit(root)
-    agent.undo.prepare()
-    for thread in threading.enumerate():
-        if thread.name == "copilot-undo":
-            thread.join(60)
-    added, run = list[str](), Repository._git
-    monkeypatch.setattr(
-        Repository, "_git", lambda self, *words, **more: added.append(words[0]) or run(self, *words, **more)
-    )
-    async with agent:
-        assert set(added) == {"ls-files"}  # nothing is added again

@@ -1,7 +1,5 @@
 """The snapshots: nothing of a project's is run, bytes come back as they were, and limits hold."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -13,8 +11,6 @@ from copilot_kernel.undo.repository import Repository, Snapshot
 from copilot_kernel.undo.tree import Tree
 
 from .project import FILES, close, commit, files_in, git, restore
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture

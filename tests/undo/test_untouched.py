@@ -1,7 +1,5 @@
 """What is not restored unasked, or never, and what is never run."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -11,9 +9,6 @@ from copilot_kernel.undo.record import LATE
 from copilot_kernel.undo.tree import FileState, Tree, digest_of
 
 from .project import FILES, Agent, commit, restore
-
-pytestmark = pytest.mark.anyio
-
 
 # -- what may not be the agent's ------------------------------------------------------------------------
 

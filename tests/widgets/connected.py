@@ -1,7 +1,5 @@
 """A front end in memory that is connected to the widgets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

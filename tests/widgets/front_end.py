@@ -1,7 +1,5 @@
 """A front end in memory: it keeps the models that are open, and does what a person does with them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from comm.base_comm import CommManager

@@ -1,7 +1,5 @@
 """The form widget, against a front end in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,42 +1,15 @@
 """The question widget, against a front end in memory."""
 
-from __future__ import annotations
-
-import warnings
-
 import pytest
 from copilot_widgets.answers import Answers, Choice, Place, Reply, TextAnswer
 from copilot_widgets.base import MAX_NAME_CHARS, WIDGET_VIEW, shortened
 from copilot_widgets.permission import AnswerCard
-from ipywidgets import Widget
 
 from .front_end import FrontEnd
 
 
-def choose(chosen: list[int], *choices: Choice) -> AnswerCard:
-    """A card that notes the number of each choice, which it takes."""
-
-    def note(reply: Reply) -> str:
-        chosen.append(reply.option)
-        return ""
-
-    return AnswerCard(Answers(choices), note)
-
-
-def ask(chosen: list[int], *names: str) -> AnswerCard:
-    return choose(chosen, *(Choice(number, name) for number, name in enumerate(names)))
-
-
-def test_each_click_tells_the_number_of_its_button(front_end: FrontEnd) -> None:
-    chosen: list[int] = []
-    ask(chosen, "Allow", "Reject")
-    front_end.click(front_end.described("Reject"))
-    front_end.click(front_end.described("Allow"))
-    assert chosen == [1, 0]
-
-
 def test_buttons_carry_the_names_as_text_with_hint_and_style(front_end: FrontEnd) -> None:
-    choose([], Choice(0, "<b>Allow</b>", "until the end", is_suggested=True))
+    AnswerCard(Answers((Choice(0, "<b>Allow</b>", "until the end", is_suggested=True),)), str)
     state = front_end.models[front_end.described("<b>Allow</b>")]
     assert (state["tooltip"], state["button_style"], state["disabled"]) == (
         "<b>Allow</b>: until the end",
@@ -45,18 +18,9 @@ def test_buttons_carry_the_names_as_text_with_hint_and_style(front_end: FrontEnd
     )
 
 
-def test_closing_leaves_no_model_in_the_front_end_and_none_in_the_kernel(front_end: FrontEnd) -> None:
-    question = ask([], "Allow", "Reject", "Always")
-    assert len(front_end.models) > 3
-    question.close()
-    question.close()
-    with warnings.catch_warnings(action="ignore"):
-        assert (front_end.models, front_end.manager.comms, dict(Widget.widgets)) == ({}, {}, {})
-
-
 def test_each_drawing_is_told_and_the_removal_of_a_view_is_not(front_end: FrontEnd) -> None:
     drawn: list[bool] = []
-    question = ask([], "Allow")
+    question = AnswerCard(Answers((Choice(0, "Allow"),)), str)
     question.probe(lambda: drawn.append(True))
     probe = next(key for key, state in front_end.models.items() if state.get("_view_count") == 0)
     for count in (1, 0, 1):
@@ -95,31 +59,6 @@ def test_a_name_is_one_short_line(name: str, shown: str) -> None:
 
 
 # -- answers that are guarded, and answers that stand back -----------------------------------------------------------
-
-GUARDED = (
-    Choice(0, "Allow", is_guarded=True),
-    Choice(1, "Always (kept)", is_guarded=True, is_remembered=True),
-    Choice(2, "Reject"),
-)
-
-
-def disabled(front_end: FrontEnd) -> dict[str, bool]:
-    """Of each button, by what it says."""
-    states = (state for state in front_end.models.values() if state["_model_name"] == "ButtonModel")
-    return {state["description"]: state["disabled"] for state in states}
-
-
-def test_a_guarded_answer_counts_only_between_release_and_hold(front_end: FrontEnd) -> None:
-    chosen: list[int] = []
-    question = choose(chosen, *GUARDED)
-    held = {"Allow": True, "Always (kept)": True, "Reject": False}
-    for released in (False, True, False):
-        (question.release if released else question.hold)()
-        assert disabled(front_end) == {name: is_held and not released for name, is_held in held.items()}
-        for name in held:
-            front_end.click(front_end.described(name))
-        chosen.append(-1)
-    assert chosen == [2, -1, 0, 1, 2, -1, 2, -1]
 
 
 # -- an answer that takes text (what is submitted: tests/frontend/test_card.py) ---------------------------------------

@@ -1,7 +1,5 @@
 """The picker, against a front end in memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

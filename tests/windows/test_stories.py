@@ -1,7 +1,5 @@
 """Notebooks on Windows: its Python runs the product under wine."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -18,10 +18,9 @@ import anyio
 from .. import __version__
 from ..errors import AgentRefused, AgentStartFailed, ResourceNotFound, UsageError
 from .agent_errors import SLOW, AgentErrors, adding_sign_in
-from .chunk_line import read_chunk
 from .compose import compose_block, compose_initialize, compose_value
 from .connection import RpcConnection, WireLog
-from .handlers import ClientHandlers
+from .handlers import ClientHandlers, read_chunk
 from .jsonrpc import INVALID_PARAMS
 from .lenient import as_dict
 from .locate import Launch

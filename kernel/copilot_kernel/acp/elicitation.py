@@ -62,8 +62,6 @@ class Elicitation:
 
     message: str
     mode: str = "form"
-    session_id: str = ""
-    tool_call_id: str = ""
     title: str = ""
     description: str = ""
     fields: tuple[FormField, ...] = ()
@@ -96,8 +94,6 @@ def parse_elicitation(params: Any) -> Elicitation:
     return Elicitation(
         message=as_str(raw.get("message")),
         mode=mode,
-        session_id=as_id(raw.get("sessionId")),
-        tool_call_id=as_id(raw.get("toolCallId")),
         **request,
     )
 

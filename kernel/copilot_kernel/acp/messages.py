@@ -161,10 +161,9 @@ class ConfigUpdate(Struct, frozen=True):
 
 
 class InfoUpdate(Struct, frozen=True):
-    """Title and time of the session; `raw` shows whether a member is absent or null."""
+    """Title of the session; `raw` shows whether a member is absent or null."""
 
     title: str | None
-    updated_at: str | None
     raw: Json = field(default_factory=dict)
 
 
@@ -238,7 +237,6 @@ class PermissionOption(Struct, frozen=True):
 class PermissionRequest(Struct, frozen=True):
     """The parameters of `session/request_permission`."""
 
-    session_id: str | None
     tool_call: ToolCallUpdate
     options: tuple[PermissionOption, ...]
 

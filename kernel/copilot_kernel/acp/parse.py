@@ -115,7 +115,6 @@ def parse_permission(params: Any) -> PermissionRequest:
     """Read the parameters of `session/request_permission`."""
     params = dialects.permission_request(params)
     return PermissionRequest(
-        session_id=as_id(params.get("sessionId")) or None,
         tool_call=parse_call(params["toolCall"]),
         options=tuple(option for raw in as_dicts(params.get("options")) if (option := _option(raw))),
     )
@@ -227,7 +226,7 @@ def read_options(raw: Any) -> tuple[Json, ...]:
 
 
 def _info(raw: Json) -> Update | None:
-    return InfoUpdate(opt_str(raw.get("title")), opt_str(raw.get("updatedAt")), raw)
+    return InfoUpdate(opt_str(raw.get("title")), raw)
 
 
 def _usage(raw: Json) -> Update | None:

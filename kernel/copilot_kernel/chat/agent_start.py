@@ -17,7 +17,6 @@ from ..acp.agent_connection import open_transport, opened_within
 from ..acp.handlers import ClientHandlers
 from ..acp.locate import Launch, located, with_denied_tools
 from ..acp.mcp import with_mcp_flag
-from ..acp.messages import Block, TextBlock
 from ..acp.transport import single_error
 from ..agentd import client
 from ..agentd.client import BrokerTransport, shared_agent
@@ -102,20 +101,6 @@ async def compared(sandbox: Sandbox | None) -> list[str]:
     with anyio.CancelScope(shield=True):
         found = await to_thread.run_sync(sandbox.comparison.compare)
     return [visible_line(kind.value.format(listed(names))) for kind, names in found.items()]
-
-
-class SandboxNote:
-    """Tells the agent once in each session what it cannot do in its sandbox."""
-
-    def __init__(self) -> None:
-        self._told: set[str] = set()
-
-    def preamble(self, session: str) -> tuple[Block, ...]:
-        """Return what goes with this prompt to `session`, unless that is a command of the agent's."""
-        if session in self._told:
-            return ()
-        self._told.add(session)
-        return (TextBlock(READ_ONLY),)
 
 
 def in_sandbox(launch: Launch, sandbox: Sandbox | None, cwd: str) -> Launch:

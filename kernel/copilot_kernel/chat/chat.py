@@ -27,7 +27,7 @@ from ..rendering.changes import TurnChanges
 from ..rendering.status import STARTING
 from .activity import ActivityLine
 from .agent import Agent, auth_method, readable
-from .agent_start import SandboxNote, compared
+from .agent_start import READ_ONLY, compared
 from .attachments import prepare
 from .diff_locator import DiffLocator
 from .elicitation import Elicitations
@@ -80,7 +80,8 @@ class Chat:
     # What goes with the next prompt, and what went with the last one besides its text.
     attached: tuple[Block, ...] = ()
     sent: tuple[Block, ...] = ()
-    _sandbox_note: SandboxNote = field(default_factory=SandboxNote)
+    # The session that the agent was told about where it is.
+    _introduced: str = ""
     _stop: Stop = field(default_factory=Stop)
     # The one that got the prompt of the turn: an error may leave none.
     _prompted: AgentInfo | None = None
@@ -259,15 +260,18 @@ class Chat:
 
     def _preamble(self, session_id: str) -> tuple[Block, ...]:
         """Return what the agent has to know with this prompt."""
-        note = self._sandbox_note.preamble(session_id) if self.agent.sandbox else ()
-        return (*note, *self.tools.preamble(), *self.undo.preamble())
+        if session_id == self._introduced:
+            return self.undo.preamble()
+        self._introduced = session_id
+        sandbox = (TextBlock(READ_ONLY),) if self.agent.sandbox else ()
+        return (*sandbox, *self.tools.introduction(), *self.undo.preamble())
 
     async def _cancel(self, session: Session, stop: Stop, prompt: anyio.CancelScope) -> None:
-        await stop.wait()
+        await stop.first_press.wait()
         with anyio.move_on_after(self.settings.cancel_grace):
             session.cancel()
             await self.services.stop()
-            await stop.wait_again()
+            await stop.second_press.wait()
         self.state.update(NoticeUpdate("warning", ENDED))
         await self.agent.end()
         self.session_manager.drop()

@@ -23,10 +23,9 @@ from .retry import Retry
 from .rules import PolicyEvaluator
 from .session_options import SessionOptions
 from .session_store import SessionLocks, SessionStore
-from .session_updates import SessionUpdates
 from .sessions import SessionManager
 from .slash import AgentCommands
-from .state import ConversationState
+from .state import ConversationState, SessionUpdates
 from .trust import TrustGate
 from .unasked import UnaskedActionMonitor
 from .undo import Undo

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ..acp.failure_reason import ADVICE, failure_reason
+from ..acp.agent_errors import ADVICE, failure_reason
 from ..acp.messages import Chunk, PlanUpdate, TextBlock, ToolCallUpdate, Update
 from ..conversation.model import Conversation
 from ..errors import FailureReason, ModelFailed

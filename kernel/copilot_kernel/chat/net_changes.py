@@ -20,7 +20,7 @@ from ..host import read_for_display
 from ..rendering.changes import FileChange, TurnChanges, What, changes_of
 from ..rendering.diff import MAX_SHOWN_LINES, Change, compared, counted
 from ..rendering.highlight import language_of, load
-from ..undo.listing import is_deleted, is_new
+from ..undo.record import is_deleted, is_new
 from .diff_locator import MAX_DIFFS, MAX_LOCATED_BYTES
 
 if TYPE_CHECKING:

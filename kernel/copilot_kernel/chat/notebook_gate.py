@@ -22,19 +22,17 @@ from ..acp.messages import (
     PermissionRequest,
     TextBlock,
     ToolCallUpdate,
-    ToolContent,
 )
 from ..conversation import calls
 from ..conversation.model import ToolCall
 from ..mcp_config import OWN_SERVER
 from ..notebook.content import fenced
-from ..notebook.gate import GateDecision, Proposal
 from ..notebook.live import NotebookError
-from ..notebook.tools import InvalidArguments, Tool, tools_for
+from ..notebook.tools import GateDecision, InvalidArguments, Proposal, Tool, tools_for
 from ..permissions import inputs
 from ..rendering.own_tools import NOTICE_OF_READS
 from .operations import is_planning
-from .our_calls import OurCalls, equal
+from .our_calls import OurCalls
 from .permission import OUR_OPTIONS, Permissions
 from .state import ConversationState
 
@@ -143,7 +141,7 @@ class NotebookGate:
         """Return True if the agent asks about a call that will come to us; `earlier` is the call as shown before."""
         server, name = inputs.mcp_tool(call) or ("", "")
         tool = _TOOLS.get(name) if server == OWN_SERVER else None
-        if tool is None or not self._is_listed() or (earlier and not equal(earlier.raw_input, call.raw_input)):
+        if tool is None or not self._is_listed() or (earlier and not calls.equal(earlier.raw_input, call.raw_input)):
             return False
         try:
             tool.read(call.raw_input)
@@ -155,7 +153,7 @@ class NotebookGate:
 def _is_about(call: ToolCall, tool: Tool, arguments: Mapping[str, Any]) -> bool:
     """Return True if the agent's call shows what it asked our tool for."""
     is_named = call.best_title == f"{OWN_SERVER}-{tool.name}" or inputs.tool(call) == tool.rule_name
-    return is_named and equal(call.raw_input or {}, arguments)
+    return is_named and calls.equal(call.raw_input or {}, arguments)
 
 
 def _described(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:
@@ -179,9 +177,6 @@ def _edit_and_run(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:
     """
     run_cell = _TOOLS["run_cell"].rule_name
     given = {"server": OWN_SERVER, "tool": tool.name, "path": proposal.path}
-    return replace(_described(key, tool, proposal), name=run_cell, content=_as_code(proposal.content), raw_input=given)
-
-
-def _as_code(content: tuple[ToolContent, ...]) -> tuple[ToolContent, ...]:
-    """Return an insertion as what runs: a call that runs changes no file in the sense of the rules."""
-    return tuple(TextBlock(fenced(part.new_text)) if isinstance(part, Diff) else part for part in content)
+    # An insertion is shown as what runs: a call that runs changes no file in the sense of the rules.
+    code = tuple(TextBlock(fenced(each.new_text)) if isinstance(each, Diff) else each for each in proposal.content)
+    return replace(_described(key, tool, proposal), name=run_cell, content=code, raw_input=given)

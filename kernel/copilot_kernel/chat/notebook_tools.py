@@ -54,7 +54,6 @@ _ASKS = "The user is asked before anything is changed or run; do not ask in word
 class _Offer:
     """Address and token of one session. `file` holds the token for the bridge."""
 
-    calls: NotebookCalls
     endpoint: Endpoint
     server: McpServer
     file: Path | None = None
@@ -86,7 +85,7 @@ class NotebookTools:
         # That of the open session, with its id, and that of a session that is being opened.
         self._current: tuple[str, _Offer] | None = None
         self._pending: _Offer | None = None
-        self._introduced = self._kernel_before = ""
+        self._kernel_before = ""
         self.unseen = ""
         """Why the agent that was asked last cannot work with the notebook; empty if it can."""
 
@@ -113,7 +112,8 @@ class NotebookTools:
         self.unseen = ""
         calls = NotebookCalls(self._notebook, self.gate, takes_images="image" in link.info.prompt)
         endpoint = await self._server.register(calls)
-        self._pending = _over_http(calls, endpoint) if has_http else _over_bridge(calls, endpoint, folder)
+        by_http = McpServer(OWN_SERVER, "http", url=endpoint.url, headers=endpoint.headers)
+        self._pending = _Offer(endpoint, by_http) if has_http else _over_bridge(endpoint, folder)
         return [compose_server(self._pending.server)]
 
     async def ports(self) -> tuple[int, ...]:
@@ -133,11 +133,10 @@ class NotebookTools:
         self._current, self._pending = (session_id, self._pending), None
         self.gate.begin_session()
 
-    def preamble(self) -> tuple[Block, ...]:
+    def introduction(self) -> tuple[Block, ...]:
         """Return what goes with the first prompt of a session."""
-        if self._notebook is None or self._current is None or self._current[0] == self._introduced:
+        if self._notebook is None or self._current is None:
             return ()
-        self._introduced = self._current[0]
         return (TextBlock(introduction(has_variables=self._notebook.has_variables) + self._kernel_before),)
 
     async def close(self) -> None:
@@ -174,14 +173,10 @@ def is_here(agent: str) -> bool:
     return "://" not in agent or urlsplit(agent.strip()).hostname in _LOOPBACK
 
 
-def _over_http(calls: NotebookCalls, endpoint: Endpoint) -> _Offer:
-    return _Offer(calls, endpoint, McpServer(OWN_SERVER, "http", url=endpoint.url, headers=endpoint.headers))
-
-
-def _over_bridge(calls: NotebookCalls, endpoint: Endpoint, folder: Path | None) -> _Offer:
+def _over_bridge(endpoint: Endpoint, folder: Path | None) -> _Offer:
     """The token is in a file that only the user can read, since command lines and environments are public."""
     descriptor, path = tempfile.mkstemp(prefix="copilot-kernel-notebook-", suffix=".json", dir=folder)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump({"url": endpoint.url, "token": endpoint.token}, file)
     args = ("-I", "-S", bridge.__file__, path)
-    return _Offer(calls, endpoint, McpServer(OWN_SERVER, "stdio", command=sys.executable, args=args), Path(path))
+    return _Offer(endpoint, McpServer(OWN_SERVER, "stdio", command=sys.executable, args=args), Path(path))

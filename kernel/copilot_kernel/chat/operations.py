@@ -7,7 +7,7 @@ the agent got counts for one operation of ours, in the same turn, that is just w
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import count
 from typing import Any, TypeVar
@@ -29,13 +29,6 @@ from .permission import Permissions
 from .state import ConversationState
 
 T = TypeVar("T")
-
-# The methods, by the setting that switches them on.
-FS_METHODS = ("fs/read_text_file", "fs/write_text_file")
-TERMINAL_METHODS = tuple(f"terminal/{name}" for name in ("create", "output", "wait_for_exit", "kill", "release"))
-
-# One method's.
-Work = Callable[[Json], Coroutine[Any, Any, Json]]
 
 _CODES: dict[type[HostError], int] = {HostMissing: NOT_FOUND, HostRefused: INVALID_PARAMS}
 
@@ -126,16 +119,16 @@ class ClientServices:
     async def serve(self) -> AsyncIterator[Mapping[str, Service]]:
         """The services by method. At the exit, no command is left."""
         operations, folder = ClientOperations(self._state, self._permissions), self._settings.folder
-        works: dict[str, Work] = {}
+        works: dict[str, Service] = {}
         async with AsyncExitStack() as stack:
             if self._settings.fs:
                 fs = FsService(Files(folder, [state_folder(self._settings)]), operations)
-                works |= zip(FS_METHODS, (fs.read, fs.write), strict=True)
+                works |= {"fs/read_text_file": fs.read, "fs/write_text_file": fs.write}
             if self._settings.terminal:
                 each = TerminalService(operations, folder, self._agent)
                 self._terminals = await stack.enter_async_context(each.terminals)
                 terminal = (each.create, each.output, each.wait_for_exit, each.kill, each.release)
-                works |= zip(TERMINAL_METHODS, terminal, strict=True)
+                works |= {f"terminal/{work.__name__}": work for work in terminal}
             yield {method: self._service(work) for method, work in works.items()}
 
     async def stop(self) -> None:
@@ -143,10 +136,10 @@ class ClientServices:
         if self._terminals is not None:
             await self._terminals.kill_all()
 
-    def _service(self, work: Work) -> Service:
+    def _service(self, work: Service) -> Service:
         """A host error becomes an answer with a code of the specification."""
 
-        async def serve(params: Json) -> Json:
+        async def serve(params: Json) -> Any:
             try:
                 session = session_id(params)
                 if session and not self._is_our_session(session):

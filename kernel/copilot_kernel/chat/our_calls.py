@@ -76,7 +76,7 @@ class OurCalls:
         if ours is None:
             return None
         is_again = update.begins and ours.turn < now.turn
-        if not is_again and (update.raw_input is None or equal(update.raw_input, ours.arguments)):
+        if not is_again and (update.raw_input is None or calls.equal(update.raw_input, ours.arguments)):
             return ours
         del self._ours[ours.key]
         return None
@@ -108,11 +108,3 @@ def unfinished(now: Conversation) -> list[ToolCall]:
     """The agent's own calls of this turn that have not ended, in order."""
     theirs = (call for call in now.entries.unfinished() if call.turn == now.turn)
     return [call for call in theirs if call.call_id and not call.call_id.startswith(OUR_PREFIX)]
-
-
-def equal(one: object, other: object) -> bool:
-    """Compare JSON, which may be nested deeper than can be compared."""
-    try:
-        return bool(one == other)
-    except RecursionError:
-        return False

@@ -84,7 +84,7 @@ class _Request:
         """Take in an update from the agent. Progress of a call is not something that the user is asked about."""
         if isinstance(update, ToolCallUpdate) and update.id and update.id == self.now.call_id:
             before, self.now = self.now, calls.merged(self.now, update)
-            if not _is_same(before, self.now, self._folder):
+            if not calls.equal(_asked_about(before, self._folder), _asked_about(self.now, self._folder)):
                 self._changed.set()
                 self._scope.cancel()
 
@@ -121,14 +121,6 @@ def _is_only_described(request: ToolCallUpdate) -> bool:
     """Return True if the request has words, perhaps a kind, and nothing by which a rule could judge it."""
     is_prose = all(isinstance(part, TextBlock) for part in request.content or ())
     return not request.id and is_prose and request.raw_input is None and not request.locations
-
-
-def _is_same(one: ToolCall, other: ToolCall, folder: str) -> bool:
-    """JSON may be nested deeper than it can be compared: then it counts as changed."""
-    try:
-        return _asked_about(one, folder) == _asked_about(other, folder)
-    except RecursionError:
-        return False
 
 
 def _asked_about(call: ToolCall, folder: str) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ its holder. A folder that cannot be written costs the memory of the session and 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import os
@@ -13,10 +14,13 @@ import platform
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from ..errors import SessionInUse
 from ..notebook.live import NotebookState
@@ -32,26 +36,26 @@ IN_USE = "This conversation is open in {}."
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class SavedSession:
-    """A session that may be resumed. `used`: a prompt was sent to it; `runs`: code of its agent's is running.
+class SavedSession(Struct, frozen=True, rename={"id": "session"}):
+    """A session that may be resumed, as its file holds it.
 
-    `cells`: see `marks_of`, of the cells that prompts came from; None if an earlier version did not note them.
+    `used`: a prompt was sent to it; `runs`: code of its agent's is running; `cells`: see `marks_of`, of the cells that
+    prompts came from.
     """
 
-    id: str
+    id: Annotated[str, Meta(min_length=1)]
     used: bool = False
-    cells: tuple[str, ...] | None = ()
+    cells: tuple[str, ...] = ()
     runs: bool = False
 
     def is_of(self, state: NotebookState) -> bool:
         """Return True if a cell that a prompt came from is in the notebook."""
-        return self.cells is None or not marks_of(state).isdisjoint(self.cells)
+        return not marks_of(state).isdisjoint(self.cells)
 
     def used_by(self, state: NotebookState) -> SavedSession:
         """The session, after the cell that asks, or one that is not known, has sent a prompt."""
         asking = tuple(cell for cell in state.cells if state.asking in ("", cell.id))
-        cells = dict.fromkeys((*(self.cells or ()), *sorted(marks_of(replace(state, cells=asking)))))
+        cells = dict.fromkeys((*self.cells, *sorted(marks_of(dataclasses.replace(state, cells=asking)))))
         return replace(self, used=True, runs=False, cells=tuple(cells)[-MAX_MARKS:])
 
 
@@ -75,7 +79,7 @@ class SessionStore:
         self.session: SavedSession | None = None
         # Otherwise the last attempt to write it has failed.
         self.is_saved = True
-        self._notebook, self._agent, self._cwd = notebook, agent, cwd
+        self._agent, self._cwd = agent, cwd
         name = f"{_digest(json.dumps([notebook, agent, cwd]))}.json"
         self._file = folder / "sessions" / name if notebook else None
         self.is_kept = bool(notebook)
@@ -84,26 +88,9 @@ class SessionStore:
         """The session to resume, if one is known and can be read."""
         if self.session or self._file is None:
             return self.session
-        if not self._file.exists():
-            self._adopt_earlier(self._file)
-        saved = _read(self._file)
-        id, cells = saved.get("session"), saved.get("cells")
-        marks = tuple(map(str, cells)) if isinstance(cells, list) else None
-        return (
-            SavedSession(id, saved.get("used") is True, marks, saved.get("runs") is True)
-            if isinstance(id, str) and id
-            else None
-        )
-
-    def _adopt_earlier(self, file: Path) -> None:
-        """Earlier versions took the current folder of the process for the project, and noted no cells."""
-        place = {"notebook": self._notebook, "agent": self._agent}
-        for each in file.parent.glob("*.json"):
-            saved = _read(each)
-            if "cells" not in saved and place.items() <= saved.items():
-                with suppress(OSError):
-                    each.replace(file)
-                return
+        with suppress(OSError, ValueError, RecursionError):
+            return msgspec.json.decode(self._file.read_bytes(), type=SavedSession)
+        return None
 
     def write(self, session: SavedSession) -> None:
         """Save the session that a later kernel resumes."""
@@ -112,9 +99,7 @@ class SessionStore:
             return
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            place = {"notebook": self._notebook, "agent": self._agent, "cwd": self._cwd}
-            values = {"session": session.id, "used": session.used, "cells": session.cells, "runs": session.runs}
-            replace_file(self._file, json.dumps(place | values), 0o600, sync=False)
+            replace_file(self._file, msgspec.json.encode(session).decode(), 0o600, sync=False)
             self.is_saved = True
         except OSError as error:
             if self.is_saved:
@@ -137,15 +122,6 @@ class SessionStore:
         if self._file is not None:
             with suppress(OSError):
                 self._file.unlink(missing_ok=True)
-
-
-def _read(file: Path) -> dict[str, Any]:
-    """Empty if it cannot be read."""
-    try:
-        saved = json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return saved if isinstance(saved, dict) else {}
 
 
 class SessionLocks:

@@ -34,8 +34,7 @@ from .agent import Agent
 from .notebook_tools import KERNEL_ENDED, NotebookTools
 from .retry import Retry
 from .session_store import SavedSession, SessionLocks, SessionStore
-from .session_updates import SessionUpdates
-from .state import ConversationState
+from .state import ConversationState, SessionUpdates
 from .trust import TrustGate
 
 # How the session is now; a replay would draw the other updates again.

@@ -1,23 +1,26 @@
 """A `/` at the start of a prompt: agents take what follows it for a command, so it must be meant as one.
 
-What a command changes that we rely on is asked about, or refused; see `permissions/agent_changes.py`.
+What a command changes that we rely on is asked about, or refused; see `permissions/agent_changes.toml`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
 
 from ..acp.agent_connection import Session
-from ..acp.messages import Block, Json, PermissionOption, TextBlock
+from ..acp.messages import Block, Json, PermissionOption, SessionState, TextBlock
+from ..acp.results import short_name
 from ..conversation.model import ToolCall
 from ..errors import UsageError
-from ..permissions.agent_changes import AgentChange, Kind, changes_of, unasking
+from ..permissions.paths import agents_named, policy_data
 from ..permissions.question import Question
 from ..rendering.plain import visible_line
 from .agent import RunningAgent
-from .session_updates import SessionUpdates
-from .state import ConversationState
+from .state import ConversationState, SessionUpdates
 from .turn import View
 
 COMMANDS_SECONDS = 1.0
@@ -105,3 +108,42 @@ async def _confirm(command: str, row: AgentChange, view: View) -> None:
     question = Question(-call.id, call, ANSWERS, f"{row.says}.", head=f"Send {command}?", widens=True)
     if row.kind != "turns" and not (answer := await view.ask(question)).allows:
         raise UsageError(f"{command} was not sent: {answer.words(ANSWERS)}.")
+
+
+# -- commands, options and modes that change what we rely on (`agent_changes.toml`) -----------------------------------
+
+
+Kind = Literal["place", "questions", "session", "turns"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentChange:
+    """A row of the list, which describes its members."""
+
+    agent: str
+    kind: Kind
+    command: str = ""
+    option: str = ""
+    says: str = ""
+    only: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+
+    def applies(self, words: str) -> bool:
+        """Return True if these words behind the command, or this value of the option, make the change."""
+        return words in self.only if self.only else words not in self.unless
+
+
+@cache
+def changes_of(agent: str) -> tuple[AgentChange, ...]:
+    """The rows of the agent with this command line and name; all of them, if it is unknown."""
+    known, rows = agents_named(agent), policy_data("agent_changes.toml")["row"]
+    return tuple(AgentChange(**row) for row in rows if not known or row["agent"] in known)
+
+
+def unasking(rows: tuple[AgentChange, ...], state: SessionState) -> list[str]:
+    """The options and the mode of the session, with their values, that end questions."""
+    words = {"True": "on", "False": "off"}
+    reported = {str(each.get("id")): words.get(value := str(each.get("currentValue")), value) for each in state.options}
+    values = {**reported, "mode": short_name(state.mode or "")}.items()
+    found = (f"{name} {value}" for row in rows for name, value in values if row.option == name and row.applies(value))
+    return list(dict.fromkeys(found))

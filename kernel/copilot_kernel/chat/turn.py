@@ -73,11 +73,6 @@ class Turn:
     failure: CopilotError | None = None
 
     @property
-    def unasked(self) -> int:
-        """The number of calls in `unasked_calls`."""
-        return len(self.unasked_calls)
-
-    @property
     def unasked_calls(self) -> tuple[ToolCall, ...]:
         """The calls that ran without being asked about, or against the answer, and that nothing covers."""
         return tuple(call for call in self.tool_calls if call.unasked is not None and not call.unasked.covered)
@@ -101,7 +96,8 @@ class Stop:
     def __init__(self) -> None:
         self.pressed = self.by_user = self._over = False
         self._pressed_at = 0.0
-        self._once, self._twice = anyio.Event(), anyio.Event()
+        # A second press that is part of a double click does not count.
+        self.first_press, self.second_press = anyio.Event(), anyio.Event()
         self._scopes: set[anyio.CancelScope] = set()
 
     def press(self, at: float | None = None, *, by_user: bool = True) -> None:
@@ -112,24 +108,16 @@ class Stop:
         at = time.monotonic() if at is None else at
         if not self.pressed:
             self.pressed, self.by_user, self._pressed_at = True, by_user, at
-            self._once.set()
+            self.first_press.set()
             self.end()
         elif at - self._pressed_at > DOUBLE_CLICK_SECONDS:
-            self._twice.set()
+            self.second_press.set()
 
     def end(self) -> None:
         """End the turn without a press: break off all scopes, and those still to be opened."""
         self._over = True
         for scope in self._scopes:
             scope.cancel()
-
-    async def wait(self) -> None:
-        """Wait for the first press."""
-        await self._once.wait()
-
-    async def wait_again(self) -> None:
-        """Wait for a second press that is not part of a double click."""
-        await self._twice.wait()
 
     @contextmanager
     def scope(self) -> Iterator[anyio.CancelScope]:

@@ -22,8 +22,7 @@ from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line
 from ..undo.cells import CellLog
 from ..undo.history import NOT_ALL_RECORDED, Outcome, UndoHistory, UndoPlan
-from ..undo.listing import ListedChange, listed
-from ..undo.record import ChangedFile, TurnFiles
+from ..undo.record import ChangedFile, ListedChange, TurnFiles, listed
 from ..undo.tree import UNKNOWN
 
 UNDO_OFF = "Undo is off: the setting `undo` is false."

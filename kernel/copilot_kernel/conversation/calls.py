@@ -43,7 +43,7 @@ def merged(call: ToolCall, update: ToolCallUpdate) -> ToolCall:
         outcome = replace(outcome, reported=update.status)
     after = _with_outcome(replace(call, **given), outcome)
     after = replace(after, fuller_title=fuller(call.best_title, after))
-    return call if _equal(call, after) else after
+    return call if equal(call, after) else after
 
 
 def with_question(call: ToolCall) -> ToolCall:
@@ -129,10 +129,10 @@ def _status(outcome: CallOutcome) -> Status:
     return cast(Status, outcome.reported)
 
 
-def _equal(one: ToolCall, other: ToolCall) -> bool:
-    """Deeply nested JSON that could be parsed may still be too deep to compare."""
+def equal(one: object, other: object) -> bool:
+    """Compare values with JSON in them; what is nested too deep to be compared counts as different."""
     try:
-        return one == other
+        return bool(one == other)
     except RecursionError:
         return False
 
@@ -167,22 +167,8 @@ def fuller(earlier: str, call: ToolCall) -> str:
     if earlier.endswith(title) and earlier[: -len(title)].endswith(("-", "_", ".", ":", "/")):
         return earlier  # SERVER-TOOL, and then TOOL
     subjects = list(islice(_subjects(call), _MAX_TEXTS))
-    return earlier if _names(earlier, subjects) and not _names(title, subjects) else ""
-
-
-def _names(title: str, subjects: list[str]) -> bool:
-    return any(_is_named(title, each) for each in subjects)
-
-
-def _is_named(title: str, subject: str) -> bool:
-    """Return True if the name occurs as a whole word."""
-    at = title.find(subject)
-    while at >= 0:
-        end = at + len(subject)
-        if not _WORD.search(title[max(0, at - 1) : at] + title[end : end + 1]):
-            return True
-        at = title.find(subject, at + 1)
-    return False
+    named_then, named_now = (any(each in words for each in subjects) for words in (earlier, title))
+    return earlier if named_then and not named_now else ""
 
 
 def _subjects(call: ToolCall) -> Iterator[str]:

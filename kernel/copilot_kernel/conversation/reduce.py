@@ -179,7 +179,7 @@ def _attach(before: Conversation, speaker: Speaker, block: Block) -> Conversatio
     return before.with_entry(Attachment(len(before.entries), before.turn, speaker, block))
 
 
-# -- tool calls and the plan -------------------------------------------------------------------------------------------
+# -- tool calls and the plan ------------------------------------------------------------------------------------------
 
 
 def _call(before: Conversation, update: ToolCallUpdate) -> Conversation:
@@ -277,7 +277,7 @@ def _state(
             return _with_state(before, with_mode(state, mode_id))
         case ConfigUpdate(options):
             return _with_state(before, with_options(state, options))
-        case InfoUpdate(title, _, raw):
+        case InfoUpdate(title, raw):
             return before if title is None and "title" not in raw else replace(before, title=title or "")
         case UsageUpdate():
             return replace(before, usage=update)

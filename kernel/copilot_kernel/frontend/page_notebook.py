@@ -135,8 +135,7 @@ class PageNotebook(LiveNotebook):
         """Return what the agent has done to cells, in the order of the notebook; see `Footer.cells`."""
         if self.log.touched or self.log.changes:
             with suppress(NotebookError):
-                self.log.left = (await self.read(None, outputs=False)).cells
-                return self.log.summary(self.log.left)
+                return self.log.summary((await self.read(None, outputs=False)).cells)
         return []
 
     # -- cells --------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from ..notebook.live import OpenDocuments
 from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.report import Report
 from ..undo.cells import CellChange, CellPlan, plan_cells, restore_cells
-from ..undo.listing import UNCERTAIN, ListedChange, is_deleted, is_new, listed, named
+from ..undo.record import UNCERTAIN, ListedChange, is_deleted, is_new, listed, named
 from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, Menu, show_done
 
@@ -127,7 +127,7 @@ async def _restore(context: CommandContext, number: int, wanted: Choices) -> str
     done, skipped, all_cells = list(outcome.done), [*outcome.skipped, *left], list[str]()
     if wanted[1] and context.notebook is not None:
         possible = tuple(each for each in cells.possible if each[1] in wanted[1])
-        restored, others = await restore_cells(context.notebook, plan.turn.cells, cells._replace(possible=possible))
+        restored, others = await restore_cells(context.notebook, cells._replace(possible=possible))
         (await context.chat()).undo.undone(number, restored)
         all_cells = [] if others or cells.skipped else restored
         done, skipped = [*done, *restored], [*skipped, *others, *cells.skipped]

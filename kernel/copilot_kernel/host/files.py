@@ -14,6 +14,8 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BytesIO
+from itertools import islice
 from pathlib import PurePath
 from typing import BinaryIO
 
@@ -27,10 +29,7 @@ from ..system.files import OpenFolder, keep_rights
 MAX_PATH_BYTES = 4096
 """Limit of a path, as on Linux."""
 MAX_TEXT_BYTES = 10 * 1024 * 1024
-"""Limit of one answer, and of one file that is written."""
-MAX_SCAN_BYTES = 1024 * 1024 * 1024
-"""Read to find a line."""
-PIECE_BYTES = 64 * 1024
+"""Limit of a file that is read or written."""
 THREADS = 4
 
 _SWAPPED = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.EINVAL)
@@ -179,26 +178,32 @@ def read_for_display(root: str, path: str, limit: int) -> str:
     place = locate(os.path.realpath(root), path)
     if place.sensitive:
         raise HostRefused(f"{place.path} {place.sensitive}")
-    with translating(place.path), _opened(place) as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
-        raise HostRefused(f"{place.path} is larger than {limit} bytes")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise HostRefused(f"{place.path} is not UTF-8 text") from error
+    return _decoded(place, _content(place, limit), "utf-8-sig")
 
 
 # -- in a thread ----------------------------------------------------------------------------------------------------
 
 
 def _read(place: ProjectPath, line: int, limit: int | None) -> str:
+    content, first = BytesIO(_content(place, MAX_TEXT_BYTES)), min(line - 1, MAX_TEXT_BYTES)
+    lines = islice(content, first, None if limit is None else first + min(limit, MAX_TEXT_BYTES))
+    return _decoded(place, b"".join(lines), "utf-8")
+
+
+def _content(place: ProjectPath, limit: int) -> bytes:
+    """The bytes of a file, at most `limit`: files grow, and some lie about their size."""
     with translating(place.path), _opened(place) as file:
-        data = _lines(file, line, limit, place)
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise HostRefused(f"{place.path} is larger than {limit} bytes")
+    return data
+
+
+def _decoded(place: ProjectPath, data: bytes, encoding: str) -> str:
     try:
-        return data.decode()
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise HostRefused(f"{place.path} is not UTF-8 text (byte {error.start} of the requested part)") from error
+        raise HostRefused(f"{place.path} is not UTF-8 text (byte {error.start} of what was asked for)") from error
 
 
 @contextmanager
@@ -211,25 +216,6 @@ def _opened(place: ProjectPath) -> Iterator[BinaryIO]:
     with os.fdopen(descriptor, "rb") as file:
         check_regular(os.fstat(descriptor), place)
         yield file
-
-
-def _lines(file: BinaryIO, first: int, limit: int | None, place: ProjectPath) -> bytes:
-    """Does not trust the size that the file system reports: files grow, and some lie."""
-    kept = bytearray()
-    number, scanned = 1, 0
-    while limit is None or number < first + limit:
-        piece = file.readline(PIECE_BYTES)
-        scanned += len(piece)
-        if scanned > MAX_SCAN_BYTES:
-            raise HostRefused(f"{place.path} is larger than {MAX_SCAN_BYTES} bytes")
-        if number >= first:
-            kept += piece
-        if len(kept) > MAX_TEXT_BYTES:
-            raise HostRefused(f"{place.path}: more than {MAX_TEXT_BYTES} bytes", "Ask for fewer lines at a time.")
-        if not piece:
-            break
-        number += piece.endswith(b"\n")
-    return bytes(kept)
 
 
 def _encoded(place: ProjectPath, content: str) -> bytes:

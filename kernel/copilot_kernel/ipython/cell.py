@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 from ..frontend.cell import Cell
 from .front_end import WidgetSupport, clicks_arrive, request
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +113,16 @@ class ShellCell(Cell):
             except EOFError as end:
                 loop.call_soon_threadsafe(_fail, answer, end)
             else:
-                loop.call_soon_threadsafe(_settle, answer, value)
+                loop.call_soon_threadsafe(settle, answer, value)
 
         self._calls.put(Call(ask, raises=True))
         return await answer
 
 
-def _settle(answer: asyncio.Future[str], value: str) -> None:
-    if not answer.done():
-        answer.set_result(value)
+def settle(future: asyncio.Future[T], value: T) -> None:
+    """Give `future` its result, unless it has one or was cancelled."""
+    if not future.done():
+        future.set_result(value)
 
 
 def _fail(answer: asyncio.Future[str], end: EOFError) -> None:

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from ..notebook.live import KernelBusy
-from .cell import Call, Calls
+from .cell import Call, Calls, settle
 
 T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
@@ -98,7 +98,7 @@ async def call(thread: CellThread, work: Work[T]) -> T:
     begun = loop.create_future()
 
     async def noted() -> T:
-        loop.call_soon_threadsafe(_settle, begun)
+        loop.call_soon_threadsafe(settle, begun, None)
         return await work()
 
     result = asyncio.wrap_future(thread.submit(noted))
@@ -109,8 +109,3 @@ async def call(thread: CellThread, work: Work[T]) -> T:
         return await result
     finally:
         result.cancel()
-
-
-def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)

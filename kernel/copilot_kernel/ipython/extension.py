@@ -8,7 +8,6 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
-from traceback import walk_stack
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -16,7 +15,7 @@ from IPython.core.completer import CompletionContext, SimpleMatcherResult, conte
 from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.magic import needs_local_scope, no_var_expand
 
-from .transform import CALLED, NAME, CopilotLine, asks_ipython, rewrite
+from .transform import CALLED, NAME, CopilotLine, asks_ipython, rewrite, values_of
 
 if TYPE_CHECKING:
     from ..chat import SessionStore
@@ -26,14 +25,11 @@ if TYPE_CHECKING:
 
 ANSWER = "_copilot"
 """The name of the last answer in the user's namespace."""
+_TURN = f"{__package__}.turn.Turn"
 
 HELP = (
     "The cell that loads the extension is parsed before it runs: a prompt in it that ends with a question mark has "
     "gone to IPython's help, not to the agent. Run it in the next cell.\n"
-)
-BLOCKS = (
-    "The cell that loads the extension is parsed before it runs: a prompt in it blocks the kernel, and a question is "
-    "a line of input. Buttons work from the next cell on.\n"
 )
 
 # For each shell that the extension was unloaded from, where its conversation was left.
@@ -49,11 +45,9 @@ class Copilot:
     def __init__(self, shell: Any, before: SessionStore | None = None) -> None:
         self._shell, self._before = shell, before
         self._used = False
-        self._display_guard = AutoDisplayGuard(shell)
+        # The turn that the running cell has shown.
+        self._shown: Turn | None = None
         self.last_cell = LastCell(shell)
-        running = _running(shell)
-        # The cell runs that has loaded the extension, and was not transformed here.
-        self._is_new = running is not None and CALLED not in running[1]
 
     @cached_property
     def _session(self) -> MagicSession:
@@ -92,7 +86,7 @@ class Copilot:
 
         try:
             values = self._values(text, names)
-            ended = blocking(self._session, self._shell, text, values, self._why_blocking())
+            ended = blocking(self._session, self._shell, text, values)
         except KeyboardInterrupt:  # before or after the waiting, which hears it itself
             self._session.interrupt()
             raise Cancelled from None
@@ -102,8 +96,7 @@ class Copilot:
         """Rewrite a cell. Only one that the kernel itself runs may be a coroutine, not one that a magic runs."""
         is_inner = self._shell.display_trap.is_active
         if not is_inner:
-            self._is_new = False
-            self._display_guard.clear()
+            self._shown = None
         awaits = _runs_on_asyncio(self._shell) and not is_inner
         return rewrite("".join(lines), awaits).splitlines(keepends=True)
 
@@ -117,10 +110,10 @@ class Copilot:
     def begin(self) -> None:
         """Register as `shell.copilot`, how IPython displays turns, and for the ends of cells."""
         self._shell.copilot = self
-        self._display_guard.watch()
+        self._formatter.for_type_by_name(*_TURN.rsplit(".", 1), self._display)  # by name: nothing is imported
         self._shell.events.register("post_run_cell", self.last_cell.ended)
-        running = _running(self._shell)
-        if self._is_new and running is not None and asks_ipython(*running):
+        running = _running(self._shell)  # the cell that loads the extension, unless it was transformed here
+        if running is not None and CALLED not in running[1] and asks_ipython(*running):
             print(HELP, end="", file=sys.stderr)
 
     def close(self) -> None:
@@ -130,19 +123,23 @@ class Copilot:
 
     def end(self) -> None:
         """Undo `begin`."""
-        self._display_guard.leave()
+        self._formatter.pop(_TURN, None)
         self._shell.events.unregister("post_run_cell", self.last_cell.ended)
         del self._shell.copilot
 
-    def _why_blocking(self) -> str:
-        """A warning, once, for the cell in which a user may expect that nothing blocks."""
-        is_new, self._is_new = self._is_new, False
-        return BLOCKS if is_new and _runs_on_asyncio(self._shell) else ""
+    @property
+    def _formatter(self) -> Any:
+        return self._shell.display_formatter.ipython_display_formatter
+
+    def _display(self, turn: Turn) -> None:
+        """Keep IPython from showing a turn that the cell has shown; in a terminal, show one line for it."""
+        if turn is not self._shown:
+            raise NotImplementedError
+        if not hasattr(self._shell, "kernel"):
+            print(repr(turn))
 
     def _values(self, text: str, names: Mapping[str, Any] | None = None) -> dict[str, str]:
         """Return the values that the magic's line asks for; what is below it is the body of a cell."""
-        from .expand import values_of
-
         return values_of(text.partition("\n")[0], {**self._shell.user_ns, **(names or {})})
 
     def _finish(self, ended: Ended) -> Turn | None:
@@ -151,7 +148,8 @@ class Copilot:
         turn, error = outcome(ended, interrupted=self._session.interrupted)
         if turn is not None:
             self._shell.user_ns[ANSWER] = turn
-            self._display_guard.add(turn)
+            if not isinstance(self._shell.display_pub, CapturingDisplayPublisher):
+                self._shown = turn
         if error is not None:
             raise error
         return turn
@@ -236,47 +234,3 @@ class LastCell:
     def ended(self, result: Any) -> None:
         """IPython calls this at the end of each cell."""
         self.result, self.traceback = result, getattr(self._shell, "_last_traceback", None)
-
-
-_TURN = f"{__package__}.turn.Turn"
-
-
-class AutoDisplayGuard:
-    """Keeps IPython from displaying, as a cell's value, a turn that the running cell has shown already."""
-
-    def __init__(self, shell: Any) -> None:
-        self._shell = shell
-        self._turns: list[Turn] = []
-
-    def watch(self) -> None:
-        """Register `display` for turns; by name, so that nothing is imported."""
-        self._formatter.for_type_by_name(*_TURN.rsplit(".", 1), self.display)
-
-    def leave(self) -> None:
-        """Unregister."""
-        self._formatter.pop(_TURN, None)
-
-    def clear(self) -> None:
-        """Forget what was shown: another cell begins."""
-        self._turns.clear()
-
-    def add(self, turn: Turn) -> None:
-        """Note that the cell has shown `turn`, unless its output is captured."""
-        if not isinstance(self._shell.display_pub, CapturingDisplayPublisher):
-            self._turns.append(turn)
-
-    def display(self, turn: Turn) -> None:
-        """Show nothing; in a terminal, after `Out[1]:`, one line. Raise NotImplementedError to let IPython show it."""
-        if not (any(turn is each for each in self._turns) and self._is_value()):
-            raise NotImplementedError
-        if not hasattr(self._shell, "kernel"):
-            print(repr(turn))
-
-    def _is_value(self) -> bool:
-        """Return True if IPython displays the value of a cell; `display(turn)` is explicit and always shown."""
-        hook = type(self._shell.displayhook).__call__.__code__
-        return any(frame.f_code is hook for frame, _ in walk_stack(sys._getframe()))
-
-    @property
-    def _formatter(self) -> Any:
-        return self._shell.display_formatter.ipython_display_formatter

@@ -16,9 +16,8 @@ from ..notebook.live import CellError, ChangedMeanwhile, NoPage, RunResult, Vari
 from ..rendering.plain import clean
 from .cell import IPythonCell, ShellCell
 from .cell_thread import CellThread, blocked, call
-from .execution_count import ExecutionCounts
-from .nested_run import NotebookRuns
-from .terminal_run import TerminalRuns
+from .nested_run import NotebookRuns, TerminalRuns
+from .runs import ExecutionCounts
 from .variables import inspect_variable, list_variables
 
 if TYPE_CHECKING:

@@ -7,47 +7,36 @@ traceback. A run takes these places, and gives them back.
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from collections.abc import Coroutine, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from contextvars import Context, copy_context
+from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import anyio
-
 from ..frontend.cell import Request
-from ..notebook.live import KernelBusy, NotebookError, RunResult
-from .cell_thread import CellThread, call, run_through
-from .run_interrupts import RunInterrupts
+from ..notebook.live import KernelBusy, NotebookError, Output, RunResult
+from .cell_thread import CellThread, run_through
 from .run_outputs import END, MARK, RunOutputs
+from .runs import AWAITS, RUN_END_SECONDS, ExecutionCounts, Runs, exit_refused, kept
 
 if TYPE_CHECKING:
-    from .execution_count import ExecutionCounts
     from .front_end import ParentTracker
 
-RUN_END_SECONDS = 5.0
-"""Within which code that is stopped must have ended, and the last output of code that has ended must have arrived."""
-AWAITS = "Code that awaits something cannot be run here, because the cell blocks the kernel."
+MAX_STREAM_CHARS = 1_000_000
+"""Limit of each stream."""
 
 
-class NotebookRuns:
-    """Runs for one waiting cell in ipykernel. Created on the cell's thread, of which `thread` is the other end."""
+class NotebookRuns(Runs):
+    """Runs for a cell in ipykernel. Created on the cell's thread."""
 
     def __init__(
         self, shell: Any, cell: Request, thread: CellThread, counts: ExecutionCounts, parents: ParentTracker | None
     ):
-        self._shell, self._kernel, self._cell, self._thread = shell, shell.kernel, cell, thread
-        self._counts, self._parents = counts, parents
+        super().__init__(shell, thread, counts, NotebookRuns._execute)
+        self._kernel, self._cell, self._parents = shell.kernel, cell, parents
         self._context = copy_context()
         self._outputs = RunOutputs()
-        self._one = asyncio.Lock()
-        self._interrupts = RunInterrupts(NotebookRuns._execute.__code__)
-        self._mark = ""
-        """Mark of the run that began last."""
-        self.active = False
-        """A run is on."""
 
     async def run(self, code: str, request: Request | None = None, cell_id: str | None = None) -> RunResult:
         """Run `code`, one at a time. `request`: what the outputs belong to; by default the waiting cell.
@@ -57,14 +46,9 @@ class NotebookRuns:
         async with self._one:
             self._mark = mark = uuid4().hex
             ended = await self._outputs.begin(mark)
-            running = asyncio.create_task(call(self._thread, lambda: self._run(code, request, mark, cell_id)))
             try:
-                count, ok = await asyncio.shield(running)
+                count, ok = await self._on_thread(lambda: self._run(code, request, mark, cell_id))
                 outputs = await asyncio.wait_for(ended, RUN_END_SECONDS)
-            except asyncio.CancelledError:
-                with anyio.CancelScope(shield=True):  # the end of the turn would cancel this wait, too
-                    await self._stop(running, mark)
-                raise
             except TimeoutError:
                 raise NotebookError("The code was run, but what it has shown could not be read.") from None
             finally:
@@ -72,19 +56,9 @@ class NotebookRuns:
         return RunResult(count, ok, outputs)
 
     async def close(self) -> None:
-        """End what runs, in bounded time: it would outlive its cell. Stop listening to outputs."""
-        self._interrupts.stop(self._mark)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(RUN_END_SECONDS), self._one:
-                pass
+        """End what runs, and stop listening to outputs."""
+        await super().close()
         await self._outputs.close()
-
-    async def _stop(self, running: asyncio.Task[Any], run: str) -> None:
-        """End the code, or see to it that it does not begin."""
-        self._interrupts.stop(run)
-        if self.active:
-            await asyncio.wait({running}, timeout=RUN_END_SECONDS)
-        running.cancel()
 
     # -- on the cell's thread -----------------------------------------------------------------------------------------
 
@@ -158,7 +132,10 @@ class NotebookRuns:
         """Restore afterwards what the run overwrites of the waiting cell."""
         shell = self._shell
         with ExitStack() as stack:
-            stack.callback(self._give_back, self._context)
+            # Threads, and messages without a context of their own, fall back on the parent that was set last.
+            stack.callback(
+                self._context.copy().run, self._kernel.set_parent, self._cell.ident, self._cell.parent, "shell"
+            )
             if self._parents is not None:
                 stack.enter_context(self._parents.kept())
             stack.enter_context(kept(shell.displayhook, "exec_result"))
@@ -172,10 +149,6 @@ class NotebookRuns:
             self.active = True
             stack.callback(setattr, self, "active", False)
             yield
-
-    def _give_back(self, context: Context) -> None:
-        """Threads, and messages without a context of their own, fall back on the parent that was set last."""
-        context.copy().run(self._kernel.set_parent, self._cell.ident, self._cell.parent, "shell")
 
     @contextmanager
     def _cancel_shown_as_interrupt(self) -> Iterator[None]:
@@ -204,25 +177,6 @@ class NotebookRuns:
 
 
 @contextmanager
-def kept(owner: Any, name: str) -> Iterator[None]:
-    """Inside, the attribute may be changed."""
-    value = getattr(owner, name, None)
-    try:
-        yield
-    finally:
-        setattr(owner, name, value)
-
-
-@contextmanager
-def exit_refused(shell: Any) -> Iterator[None]:
-    """Inside, `exit()` and all that asks IPython to end is like `sys.exit()`: it ends the code, not the kernel."""
-    with kept(shell, "ask_exit"), kept(shell, "keepkernel_on_exit"), kept(shell.history_manager, "_exit_re"):
-        shell.ask_exit = lambda: sys.exit("code that the agent runs cannot end the kernel")
-        shell.history_manager._exit_re = re.compile("(?!)")  # what it matches is not in `In`, whose places would shift
-        yield
-
-
-@contextmanager
 def _nothing_cleared(publisher: Any) -> Iterator[None]:
     """`clear_output` would clear the agent's answer, in the same cell."""
     publisher.clear_output = lambda wait=False: None
@@ -230,3 +184,67 @@ def _nothing_cleared(publisher: Any) -> Iterator[None]:
         yield
     finally:
         del publisher.clear_output
+
+
+# -- where IPython prints or captures what is shown: in a terminal, under `%%capture`, in another kernel --------------
+
+
+class TerminalRuns(Runs):
+    """Runs for a cell that blocks its thread. What the code shows is shown at its end."""
+
+    def __init__(self, shell: Any, thread: CellThread, counts: ExecutionCounts) -> None:
+        super().__init__(shell, thread, counts, TerminalRuns._execute)
+
+    async def run(self, code: str, request: Request | None = None, cell_id: str | None = None) -> RunResult:
+        """Run code as `NotebookRuns.run` does. There are no pages, and no requests of theirs."""
+        async with self._one:
+            self._mark = mark = uuid4().hex
+            return await self._on_thread(lambda: self._run(mark, code))
+
+    async def _run(self, mark: str, code: str) -> RunResult:
+        from IPython.utils.capture import capture_output
+
+        shell = self._shell
+        if shell.should_run_async(code, transformed_cell=shell.transform_cell(code)):
+            raise NotebookError(AWAITS)
+        self.active = True
+        result, captured = None, None
+        try:
+            with (
+                self._counts.next() as number,
+                kept(shell.displayhook, "exec_result"),
+                exit_refused(shell),
+                capture_output() as captured,
+            ):
+                result = self._interruptible(mark, code)
+        finally:
+            self.active = False
+            if captured is not None:
+                captured.show()  # type: ignore[no-untyped-call]
+        return RunResult(number, result is not None and bool(result.success), tuple(_outputs(captured, result)))
+
+    def _interruptible(self, mark: str, code: str) -> Any:
+        try:
+            with self._interrupts.handled(mark, lambda: None):
+                return self._execute(mark, code)
+        except KeyboardInterrupt:
+            return None
+
+    def _execute(self, mark: str, code: str) -> Any:
+        self._interrupts.check(mark)
+        return self._shell.run_cell(code, store_history=True)
+
+
+def _outputs(captured: Any, result: Any) -> list[Output]:
+    """A traceback is part of what was printed."""
+    streams = (("stdout", captured.stdout), ("stderr", captured.stderr))
+    outputs: list[Output] = [
+        {"output_type": "stream", "name": name, "text": text[-MAX_STREAM_CHARS:]} for name, text in streams if text
+    ]
+    outputs += [
+        {"output_type": "display_data", "data": each.data, "metadata": each.metadata or {}} for each in captured.outputs
+    ]
+    error = None if result is None else result.error_before_exec or result.error_in_exec
+    if error is not None:
+        outputs.append({"output_type": "error", "ename": type(error).__name__, "evalue": "", "traceback": []})
+    return outputs

@@ -117,12 +117,9 @@ class MagicSession:
             self._parents.leave()
             self._parents = None
         if self.loop_thread.runs:
-            self._bounded(self._close())
+            with suppress(TimeoutError):
+                self.loop_thread.submit(self._close()).result(BREAK_LIMIT + CLOSE_LIMIT + 1)
         self.loop_thread.stop()
-
-    def _bounded(self, work: Coroutine[Any, Any, None]) -> None:
-        with suppress(TimeoutError):
-            self.loop_thread.submit(work).result(BREAK_LIMIT + CLOSE_LIMIT + 1)
 
     async def _close(self) -> None:
         if self._task is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from tokenize import TokenInfo
 from typing import Any
 
@@ -22,6 +22,7 @@ CALLED = f"get_ipython().{NAME}."
 _LINE = re.compile(rf"%{NAME}(?![\w.?])")
 _ASKS = re.compile(rf"^[ \t]*(?:[^\n%=]*=[ \t]*)?%{NAME}(?![\w.?])[^\n]*\?[ \t]*$", re.MULTILINE)
 _CALLS = (f"run_line_magic('{NAME}'", f"run_cell_magic('{NAME}'")
+_VALUE = re.compile(r"\$([^\W\d]\w*)|\{([^\W\d]\w*)\}")
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -122,3 +123,9 @@ def _offsets(cell: str, value: ast.expr) -> tuple[int, int]:
         sum(map(len, lines[: line - 1])) + len(lines[line - 1].encode()[:column].decode()) for line, column in places
     )
     return start, end
+
+
+def values_of(line: str, names: Mapping[str, Any]) -> dict[str, str]:
+    """The values in `names` that `line` asks for, as text, by their names. The line itself stays as it was written."""
+    asked = (match[1] or match[2] for match in _VALUE.finditer(line))
+    return {name: str(names[name]) for name in asked if name in names}

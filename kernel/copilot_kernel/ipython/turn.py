@@ -14,7 +14,7 @@ from ..errors import UsageError
 if TYPE_CHECKING:
     from ..chat import Turn as ChatTurn
     from ..rendering.changes import FileChange
-    from ..undo.listing import ListedChange
+    from ..undo.record import ListedChange
 
 
 class CodeBlock(NamedTuple):

@@ -12,14 +12,16 @@ from typing import Any, TypeVar
 
 from ..notebook.live import NotebookError, VariableSummary
 from ..redaction import HIDDEN, Redactor, is_secret, redactor
+from ..system.processes import alarm
 from . import tables
-from .time_limit import TimeIsUp, limited
 from .values import ValueText, has_method, size, type_name
 
 T = TypeVar("T")
 
 LIMIT_SECONDS = 2.0
 """Time for all code of the user's that describing a value calls, such as `__repr__`."""
+AGAIN_SECONDS = 0.05
+"""Between two interrupts: the first may come while code runs whose exceptions Python ignores, such as `__del__`."""
 MAX_DESCRIPTION_CHARS = 8000
 """Limit of a description."""
 MAX_DOC_CHARS = 500
@@ -96,13 +98,39 @@ def _in_time(call: Callable[[], T]) -> T:
     if threading.current_thread() is not threading.main_thread():
         raise NotebookError("(not shown: only the main thread can interrupt the value's own code)")
     try:
-        return limited(call, LIMIT_SECONDS)
-    except TimeIsUp:
+        return _limited(call, LIMIT_SECONDS)
+    except _TimeIsUp:
         raise NotebookError(f"(interrupted: the value's own code took over {LIMIT_SECONDS:g} s)") from None
     except NotebookError:
         raise
     except BaseException as error:  # also SystemExit, which would end the kernel
         raise NotebookError(f"(the value's own code failed: {type_name(type(error))})") from None
+
+
+# -- a limit of time --------------------------------------------------------------------------------------------
+
+
+class _TimeIsUp(BaseException):
+    """Time limit reached. No Exception: the user's code must not handle it by chance."""
+
+
+def _limited(call: Callable[[], T], seconds: float) -> T:
+    """The result of `call`, which is interrupted after so many seconds: _TimeIsUp.
+
+    On the main thread only, where Python handles signals. Code in C that does not return to Python cannot be
+    interrupted.
+    """
+    armed = True
+
+    def fire(*_: Any) -> None:
+        if armed:
+            raise _TimeIsUp
+
+    with alarm(seconds, AGAIN_SECONDS, fire):
+        try:
+            return call()
+        finally:
+            armed = False
 
 
 # -- what is at a path --------------------------------------------------------------------------------------------

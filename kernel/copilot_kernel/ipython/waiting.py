@@ -15,7 +15,7 @@ from typing import Any
 
 from .cell import Call, Calls, IPythonCell, ShellCell
 from .cell_thread import AwaitingThread, BlockingThread
-from .front_end import attended, clicks_arrive
+from .front_end import attended
 from .session import Ended, MagicSession
 
 
@@ -34,16 +34,11 @@ async def awaited(session: MagicSession, shell: Any, text: str, values: Mapping[
             raise
 
 
-def blocking(session: MagicSession, shell: Any, text: str, values: Mapping[str, str], why: str) -> Ended:
-    """Block the thread: in a function, in a terminal, in another kernel. Questions are lines of input.
-
-    `why` is shown where buttons could have worked.
-    """
+def blocking(session: MagicSession, shell: Any, text: str, values: Mapping[str, str]) -> Ended:
+    """Block the thread: in a function, in a terminal, in another kernel. Questions are lines of input."""
     session.begin()
     calls: Calls = SimpleQueue()
     cell = _blocking_cell(session, shell, calls)
-    if why and isinstance(cell, IPythonCell) and cell.live and clicks_arrive(shell.kernel):
-        cell.stream(why, "stderr")
     interrupts = _Interrupts(session.interrupt)
     with interrupts.handled():
         working = session.start(cell, BlockingThread(calls), text, values)

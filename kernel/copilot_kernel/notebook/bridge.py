@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 
 MAX_MESSAGE_BYTES = 8_000_000
 """Limit of a message, the same as the server's."""
-MAX_THREADS = 16
 
 TOOL_FAILED = -32000
 
@@ -37,7 +36,6 @@ class Bridge:
         }
         self._write = write
         self._writing = threading.Lock()
-        self._slots = threading.BoundedSemaphore(MAX_THREADS)
 
     def take(self, line: bytes) -> None:
         """Post one message; notifications go at once, so that none is overtaken by what came after it."""
@@ -48,14 +46,7 @@ class Bridge:
         elif id is None:
             self._post(line, None)
         else:
-            self._slots.acquire()
-            threading.Thread(target=self._request, args=(line, id), daemon=True).start()
-
-    def _request(self, line: bytes, id: Any) -> None:
-        try:
-            self._post(line, id)
-        finally:
-            self._slots.release()
+            threading.Thread(target=self._post, args=(line, id), daemon=True).start()
 
     def _post(self, line: bytes, id: Any) -> None:
         connection = HTTPConnection(self._host, self._port)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..acp.messages import Diff, TextBlock
@@ -20,16 +21,16 @@ from .content import (
     cell_attributes,
     cell_parts,
     cut,
+    difference,
+    edited,
     fenced,
     read_outputs,
     text_block,
     variable_text,
 )
-from .expected import difference, edited
-from .gate import Gate, Proposal
 from .live import ChangedMeanwhile, LiveNotebook, NoPage, NotebookCell, NotebookError, NotebookState
 from .results import OUTPUTS, Result, Run, count, notebook_page, of_run, of_runs, page, run_of
-from .tools import InvalidArguments, Tool, tools_for
+from .tools import Gate, InvalidArguments, Proposal, Tool, tools_for
 
 LAST_RUN = "run_python"
 """Stands for a cell's id: the last output of `run_python`."""
@@ -89,7 +90,10 @@ class NotebookCalls:
         return tools_for(has_kernel=self._notebook.has_variables)
 
     def _work_of(self, call: _Call) -> Awaitable[Result]:
+        """Return the work of a tool. What only reads asks the gate here, all else once it knows what it would do."""
         work: Callable[[_Call], Awaitable[Result]] = getattr(self, f"_{call.tool.name}")
+        if call.tool.kind == "read":
+            return self._do(call, Proposal(call.tool.title.format(**call.args)), partial(work, call))
         return work(call)
 
     def _composed(self, result: Result) -> Json:
@@ -112,52 +116,30 @@ class NotebookCalls:
     # -- reading ------------------------------------------------------------------------------------------------------
 
     async def _list_variables(self, call: _Call) -> Result:
-        async def work() -> Result:
-            found = await self._notebook.list_variables(call.args["filter"])
-            text = cut("\n".join(map(variable_text, found)), lambda offset: "pass a filter")
-            return Result(tagged(VARIABLES, text) if text else "No such variables.")
-
-        return await self._do(call, Proposal("List the variables"), work)
+        found = await self._notebook.list_variables(call.args["filter"])
+        text = cut("\n".join(map(variable_text, found)), lambda offset: "pass a filter")
+        return Result(tagged(VARIABLES, text) if text else "No such variables.")
 
     async def _inspect_variable(self, call: _Call) -> Result:
         name, path, rows = call.args["name"], call.args["path"], call.args["rows"]
-
-        async def work() -> Result:
-            text = await self._notebook.inspect_variable(name, path, rows)
-            text = cut(text, lambda offset: "pass a path, or fewer rows")
-            return Result(tagged(VARIABLE, text, name=name))
-
-        return await self._do(call, Proposal(f"Inspect {name}{path}"), work)
+        text = await self._notebook.inspect_variable(name, path, rows)
+        return Result(tagged(VARIABLE, cut(text, lambda offset: "pass a path, or fewer rows"), name=name))
 
     async def _read_notebook(self, call: _Call) -> Result:
-        async def work() -> Result:
-            state = await self._notebook.read(None, outputs=call.args["outputs"])
-            after = call.args["after"]
-            return notebook_page(state, 0 if after is None else _Document(state).number(after))
-
-        return await self._do(call, Proposal("Read the notebook"), work)
+        state, after = await self._notebook.read(None, outputs=call.args["outputs"]), call.args["after"]
+        return notebook_page(state, 0 if after is None else _Document(state).number(after))
 
     async def _read_cell(self, call: _Call) -> Result:
-        id, offset = call.args["id"], call.args["offset"]
-
-        async def work() -> Result:
-            cell = await self._with_outputs(id)
-            found = read_outputs(cell.outputs)
-            text = cell_parts(cell.source, found.text)
-            return page(Reading(text, found.images), "read_cell", offset, CELL, cell_attributes(cell))
-
-        return await self._do(call, Proposal(f"Read the cell {id}"), work)
+        cell = await self._with_outputs(call.args["id"])
+        found = read_outputs(cell.outputs)
+        reading = Reading(cell_parts(cell.source, found.text), found.images)
+        return page(reading, "read_cell", call.args["offset"], CELL, cell_attributes(cell))
 
     async def _read_output(self, call: _Call) -> Result:
         id, offset = call.args["id"], call.args["offset"]
-
-        async def work() -> Result:
-            is_last_run = id == LAST_RUN
-            found = self._last_run if is_last_run else read_outputs((await self._with_outputs(id)).outputs)
-            shown = page(found, "read_output", offset, OUTPUTS, {"id": id})
-            return shown if found.text or offset else Result("No output.")
-
-        return await self._do(call, Proposal(f"Read the output of {id}"), work)
+        found = self._last_run if id == LAST_RUN else read_outputs((await self._with_outputs(id)).outputs)
+        shown = page(found, "read_output", offset, OUTPUTS, {"id": id})
+        return shown if found.text or offset else Result("No output.")
 
     async def _with_outputs(self, id: str) -> NotebookCell:
         state = await self._notebook.read([id], outputs=True)

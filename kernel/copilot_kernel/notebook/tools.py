@@ -1,11 +1,13 @@
-"""The tools that the agent is offered: names, descriptions, arguments; and the check of what an agent passes."""
+"""The tools that the agent is offered: names, descriptions, arguments, and the gate between a tool and its act."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
+from ..acp.messages import ToolContent
 from ..mcp_config import OWN_SERVER
 from .live import NotebookError
 
@@ -67,13 +69,17 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. `needs_kernel`: only where there is a namespace in which code runs."""
+    """One tool. `needs_kernel`: only where there is a namespace in which code runs.
+
+    `title` is how a call that reads is shown, with the arguments in braces.
+    """
 
     name: str
     kind: Kind
     description: str
     parameters: tuple[Parameter, ...] = ()
     needs_kernel: bool = False
+    title: str = ""
 
     @property
     def rule_name(self) -> str:
@@ -146,6 +152,7 @@ _TOOLS = (
         "List the user's live variables: name, type, size and a short value.",
         (Parameter("filter", "string", "Only names that contain this.", default=""),),
         needs_kernel=True,
+        title="List the variables",
     ),
     Tool(
         "inspect_variable",
@@ -157,6 +164,7 @@ _TOOLS = (
             Parameter("rows", "integer", "How many rows or items to show.", default=5, range=(1, MAX_ROWS)),
         ),
         needs_kernel=True,
+        title="Inspect {name}{path}",
     ),
     Tool(
         "read_notebook",
@@ -166,13 +174,21 @@ _TOOLS = (
             Parameter("outputs", "boolean", "Also show the outputs, shortened.", default=False),
             Parameter("after", "string", "Continue after the cell with this id."),
         ),
+        title="Read the notebook",
     ),
-    Tool("read_cell", "read", "Read one cell: its source and outputs, figures included.", (_id(), _OFFSET)),
+    Tool(
+        "read_cell",
+        "read",
+        "Read one cell: its source and outputs, figures included.",
+        (_id(), _OFFSET),
+        title="Read the cell {id}",
+    ),
     Tool(
         "read_output",
         "read",
         "Read the outputs of a cell, from `offset` on where they are long.",
         (_id("The cell's id; `run_python` for what the last run_python printed."), _OFFSET),
+        title="Read the output of {id}",
     ),
     Tool(
         "insert_cell",
@@ -238,8 +254,47 @@ def tools_for(*, has_kernel: bool) -> dict[str, Tool]:
     """The tools by name. Without a kernel for code: those about cells alone."""
     if has_kernel:
         return {tool.name: tool for tool in _TOOLS}
-    return {tool.name: _without_run(tool) for tool in _TOOLS if not tool.needs_kernel}
+    tools = (tool for tool in _TOOLS if not tool.needs_kernel)
+    return {
+        tool.name: replace(tool, parameters=tuple(each for each in tool.parameters if each is not _RUN))
+        for tool in tools
+    }
 
 
-def _without_run(tool: Tool) -> Tool:
-    return replace(tool, parameters=tuple(each for each in tool.parameters if each is not _RUN))
+# -- the gate, which passes every call to whoever decides ------------------------------------------------------------
+
+
+class Proposal(NamedTuple):
+    """A call's effect, as the user is shown it. `runs`: it runs code, also where the tool is for editing.
+
+    `cell_type` is that of a cell whose text changes. `path` is that of the notebook, as far as it is known.
+    """
+
+    title: str = ""
+    content: tuple[ToolContent, ...] = ()
+    path: str = ""
+    runs: bool = False
+    cell_type: str = ""
+
+
+class GateDecision(NamedTuple):
+    """`reason` tells the agent why not. `key` names the call to `Gate.finished`; empty if it is not shown."""
+
+    allowed: bool
+    reason: str = ""
+    key: str = ""
+
+
+class Gate(Protocol):
+    """Decides about each call of one conversation's agent."""
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Run the block in the turn; it is cancelled, without an error, when the turn ends. Raises NotebookError
+        without a turn.
+        """
+
+    async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> GateDecision:
+        """Return True if `tool` may do what `proposal` says. `arguments` are as the agent passed them."""
+
+    def finished(self, decision: GateDecision, *, ok: bool) -> None:
+        """Show how an allowed call ended."""

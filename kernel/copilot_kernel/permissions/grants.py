@@ -97,12 +97,11 @@ def _outside(request: PolicyRequest) -> str | None:
 def _address_grant(request: PolicyRequest) -> Grant:
     if not request.given.urls:
         return Grant(problem="The call does not say which address it fetches.")
-    covering = next((rule for rule in request.context.rules.allow if _covers_addresses(rule, request.given.urls)), None)
-    return Grant((covering.text,)) if covering else Grant(problem="No rule covers this address.")
-
-
-def _covers_addresses(rule: Rule, urls: Iterable[str]) -> bool:
-    return rule.tool == "WebFetch" and all(map(rule.domain.matches if rule.domain else _HTTP.match, urls))
+    for rule in request.context.rules.allow:
+        covers = rule.domain.matches if rule.domain else _HTTP.match
+        if rule.tool == "WebFetch" and all(map(covers, request.given.urls)):
+            return Grant((rule.text,))
+    return Grant(problem="No rule covers this address.")
 
 
 def _file_grant(request: PolicyRequest) -> Grant:

@@ -65,7 +65,7 @@ class Decision:
     def would(self) -> tuple[str, ...]:
         """Rules of which each alone, added to `allow`, would have allowed the call; tried when somebody looks."""
         request = self.uncovered
-        return tuple(rule for rule in _candidates(request) if _would_allow(rule, request)) if request else ()
+        return tuple(rule for rule in _candidates(request) if _grant(request, rule).problem is None) if request else ()
 
     @property
     def suggestion(self) -> str | None:
@@ -213,10 +213,6 @@ def _candidates(request: PolicyRequest) -> list[str]:
         return []
     found = dict.fromkeys((_suggestion(request), NAME_OF.get(request.call.kind)))
     return [rule for rule in found if rule and not rule_problem(rule)]
-
-
-def _would_allow(text: str, request: PolicyRequest) -> bool:
-    return _grant(request, text).problem is None
 
 
 def _suggestion(request: PolicyRequest) -> str | None:

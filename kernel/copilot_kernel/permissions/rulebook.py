@@ -81,14 +81,9 @@ class Rule:
             ),
             (self.path and self.path.is_everything, f"This rule allows {files}."),
             (self.domain and self.domain.is_everything, "This rule allows every host under it."),
-            (self._allows_code, "This rule allows any code to run in the notebook's kernel."),
+            (any(map(self.covers_tool, RUNNING_TOOLS)), "This rule allows any code to run in the notebook's kernel."),
         )
         return next((warning for is_meant, warning in warnings if is_meant), None)
-
-    @property
-    def _allows_code(self) -> bool:
-        """Return True if a rule covers a notebook tool that runs code."""
-        return any(map(self.covers_tool, RUNNING_TOOLS))
 
 
 def parse(text: str) -> Rule:

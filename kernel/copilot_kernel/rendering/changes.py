@@ -144,7 +144,7 @@ def kinds_of(calls: Iterable[ToolCall]) -> str:
     return ", ".join(f"{count} {noun if count == 1 else _PLURALS.get(noun, f'{noun}s')}" for noun, count in known)
 
 
-# -- net changes -------------------------------------------------------------------------------------------------------
+# -- net changes ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +258,7 @@ def _joined(first: _Edit, then: _Edit) -> _Edit | None:
     return then if is_same else None
 
 
-# -- their place in the file -------------------------------------------------------------------------------------------
+# -- their place in the file ------------------------------------------------------------------------------------------
 
 
 def _unknown() -> None:

@@ -105,7 +105,7 @@ class Change:
         return ours == theirs and self.left_out == other.left_out
 
 
-# -- reading and computing ---------------------------------------------------------------------------------------------
+# -- reading and computing --------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=32)
@@ -223,7 +223,7 @@ def _range(numbers: list[int], first: int | None) -> str:
     return str(start) if len(numbers) == 1 else f"{start},{len(numbers)}"
 
 
-# -- drawing -----------------------------------------------------------------------------------------------------------
+# -- drawing ----------------------------------------------------------------------------------------------------------
 
 
 def diff_html(change: Change, path: str, is_named: bool = False, cwd: str = "") -> str:

@@ -1,7 +1,7 @@
 """A sandbox around the agent's process tree: what it can do, whatever it may do (bubblewrap and `srt`)."""
 
-from .comparison import Comparison, Kind
 from .probe import SandboxUnavailable
+from .protected import Comparison, Kind
 from .sandbox import Sandbox, create_sandbox, listed, summary, unavailable
 from .srt import SOCKETS
 

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote
@@ -15,7 +16,6 @@ from urllib.parse import unquote
 from .. import programs
 from ..config import Settings, state_folder
 from ..system.files import account_home
-from .agents import AgentState, agent_states
 from .mounts import EMPTY_FILE, Access, Mount, arguments, parents, placed
 from .probe import SandboxUnavailable
 
@@ -77,15 +77,13 @@ class Layout:
         folder, environ = self.settings.folder, self.environ
         each = (programs.needed_by(argv, folder, environ) for argv in commands)
         needed = (*chain.from_iterable(each), *programs.python_environment())
-        shown = [path for path in needed if programs.real(path) != self.project and not self._holds_home(path)]
+        around = {self.project, *chain.from_iterable((home, *home.parents) for home in self._homes)}
+        shown = [path for path in needed if programs.real(path) not in around]
         own = programs.own_paths(folder, commands[0], environ)
         inside = tuple(path for path in own if self.project in path.parents)
         for path in (*shown, *inside):
             self.add(path, Access.READ)
         return inside
-
-    def _holds_home(self, path: Path) -> bool:
-        return any(home.is_relative_to(programs.real(path)) for home in self._homes)
 
     def add_agent_state(self, program: str) -> None:
         """Caches are private to the project: what an agent leaves in them must not run elsewhere."""
@@ -203,3 +201,45 @@ def _is_socket(path: Path) -> bool:
 
 def _kernel_files() -> Iterator[str]:
     return (name for name in _KERNEL_FILES if Path("/proc", name).exists())
+
+
+# -- where known agents keep their state ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AgentState:
+    """One folder. Inside it is a private one that the project's agent keeps, with these of the user's in it.
+
+    `written` are shared and writable: sessions and logs. All others that exist are read-only, but `own` are not there.
+    """
+
+    folder: Path
+    written: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+
+
+def agent_states(program: str, environ: Mapping[str, str], home: Path) -> tuple[AgentState, ...]:
+    """Return the state folders of the agent whose program has this name; empty for an unknown one."""
+
+    def place(variable: str, default: str, below: str = "") -> Path:
+        chosen = environ.get(variable)
+        return Path(chosen, below) if chosen else home / default / below
+
+    match program:
+        case "copilot" | "copilot-linux-x64" | "copilot-linux-arm64":
+            folder = place("COPILOT_HOME", ".copilot")
+            return (AgentState(folder, ("session-state", "logs"), ("settings.json.lock",)),)
+        case "gemini":
+            folder = Path(environ.get("GEMINI_CLI_HOME", home), ".gemini")
+            return (AgentState(folder, ("tmp", "history"), ("projects.json",)),)
+        case "opencode":
+            return (
+                AgentState(
+                    place("XDG_DATA_HOME", ".local/share", "opencode"),
+                    ("log",),
+                    ("opencode.db", "opencode.db-shm", "opencode.db-wal", "storage", "snapshot", "bin"),
+                ),
+                AgentState(place("XDG_CONFIG_HOME", ".config", "opencode")),
+                AgentState(place("XDG_STATE_HOME", ".local/state", "opencode"), own=("locks",)),
+            )
+    return ()

@@ -18,11 +18,10 @@ from tempfile import TemporaryDirectory
 
 from ..config import Settings
 from . import srt
-from .comparison import Comparison, states_of
 from .layout import Layout
 from .mounts import Access
 from .probe import ALONE, BUBBLEWRAP, SandboxTools, SandboxUnavailable, find_tools, try_bubblewrap, try_command
-from .protected import Search, common_git_folder
+from .protected import Comparison, Search, common_git_folder, states_of
 
 SUMMARY = "can write only in this project; Git is read-only"
 MAX_NAMED_HOSTS = 8

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import shorten
 from typing import Any, NamedTuple
@@ -45,8 +44,6 @@ class CellLog:
         # What was done to each cell, and a line for each deleted one that was not new.
         self._touched: dict[str, list[str]] = {}
         self._deleted: list[tuple[str, str, str]] = []
-        self.left: tuple[NotebookCell, ...] = ()
-        """All cells of the notebook, at the end of the turn or when it was undone."""
 
     @property
     def changes(self) -> tuple[CellChange, ...]:
@@ -111,17 +108,14 @@ async def plan_cells(notebook: LiveNotebook | None, log: CellLog) -> CellPlan:
         state = None
     if state is None or state.saved:
         return CellPlan(skipped=((f"{len(changes)} cell{'s' * (len(changes) > 1)}", NO_PAGE),))
-    names = {cell.id: f"cell {at}" for at, cell in enumerate(state.cells, 1)}
-    found = _found(log, state.cells)
+    found = {cell.id: (f"cell {at}", cell.source) for at, cell in enumerate(state.cells, 1)}
     possible, skipped = list[tuple[str, CellChange]](), list[tuple[str, str]]()
     for change in changes:
-        cell, above = found.get(change.id), found.get(change.above or "")
-        name, now = (names[cell.id], cell.source) if cell else (_name(change), None)
+        name, now = found.get(change.id, (_name(change), None))
         if now == change.after:
-            id, below = (cell.id if cell else change.id), (above.id if above else change.above)
-            possible.append((name, replace(change, id=id, above=below)))
-        elif now != change.before or cell is None:
-            skipped.append((name, CHANGED_SINCE if cell else NOT_FOUND))
+            possible.append((name, change))
+        elif now != change.before or now is None:
+            skipped.append((name, NOT_FOUND if now is None else CHANGED_SINCE))
     return CellPlan(tuple(possible), tuple(skipped))
 
 
@@ -131,26 +125,8 @@ def _name(change: CellChange) -> str:
     return f"{what} cell “{(change.after or change.before or '').strip()[:_NAME_CHARS]}”"
 
 
-def _found(log: CellLog, now: Iterable[NotebookCell]) -> dict[str, NotebookCell]:
-    """The cells of `now` by the ids that they had, too.
-
-    Notebooks of a format without ids give them others when they are loaded: then cells are known by their source, and
-    by their place among the cells of that source, if there are as many as before.
-    """
-    found, changed = {cell.id: cell for cell in now}, {change.id for change in log.changes}
-    known = changed | {cell.id for cell in log.left}
-    lost, new = [cell for cell in log.left if cell.id not in found], [cell for cell in now if cell.id not in known]
-    for source in {cell.source for cell in lost}:
-        old, same = ([cell for cell in cells if cell.source == source] for cells in (lost, new))
-        if len(old) == len(same):
-            found |= {before.id: cell for before, cell in zip(old, same, strict=True)}
-    return found
-
-
-async def restore_cells(
-    notebook: LiveNotebook, log: CellLog, plan: CellPlan
-) -> tuple[list[str], list[tuple[str, str]]]:
-    """Restore the cells of `plan`, made of `log`; the names of those that were, and the others with the reason."""
+async def restore_cells(notebook: LiveNotebook, plan: CellPlan) -> tuple[list[str], list[tuple[str, str]]]:
+    """Restore the cells of `plan`; the names of those that were, and the others with the reason."""
     done, skipped = list[str](), list[tuple[str, str]]()
     for name, change in reversed(plan.possible):  # what was deleted first was above or below what was there then
         try:
@@ -160,8 +136,6 @@ async def restore_cells(
             skipped.append((name, CHANGED_SINCE))
         except NotebookError as error:
             skipped.append((name, str(error)))
-    with suppress(NotebookError):
-        log.left = (await notebook.read(None, outputs=False)).cells  # else a cell like it would be undone next time
     return done, skipped
 
 

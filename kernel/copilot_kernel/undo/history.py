@@ -22,8 +22,7 @@ from ..notebook.live import OpenDocuments
 from ..permissions.paths import is_never_written
 from ..rendering.changes import changes_of
 from .cells import CHANGED_SINCE
-from .listing import named
-from .record import ChangedFile, TurnFiles, TurnRecorder
+from .record import ChangedFile, TurnFiles, TurnRecorder, named
 from .repository import NO_GIT, SNAPSHOT_SECONDS, SNAPSHOT_TOO_SLOW, Repository, Snapshot
 from .tree import ABSENT, Tree, digest_of
 

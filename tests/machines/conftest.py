@@ -1,5 +1,0 @@
-"""What several modules of this folder need."""
-
-from ..jupyter.conftest import kernelspec
-
-__all__ = ["kernelspec"]
