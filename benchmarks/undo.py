@@ -18,17 +18,18 @@ from copilot_kernel.undo.tree import Tree
 
 from .report import Report
 
-FILES, LARGEST = 2_000, 20_000
+SMALL, FILES, LARGEST = 200, 2_000, 20_000
 FILE_BYTES = 9_000
 ROUNDS, EDITS, CHANGED = 20, 200, 200
 BOUND = 1.5
 
 
 def run(scale: float = 1.0) -> Report:
-    """A usual project, and a large one."""
-    report = Report("undo", f"Git work trees of {FILES:,} and {LARGEST:,} files of {FILE_BYTES // 1000} kB")
+    """A small project, a usual one, and a large one."""
+    report = Report("undo", f"Git work trees of {SMALL}, {FILES:,} and {LARGEST:,} files of {FILE_BYTES // 1000} kB")
     with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-") as folder:
         rounds = max(3, round(ROUNDS * scale))
+        anyio.run(_small, report, Path(folder), rounds)
         anyio.run(_usual, report, Path(folder), rounds)
         _largest(report, Path(folder), max(3, rounds // 2))
     return report
@@ -55,6 +56,17 @@ class _ByHand:
     def _run(self, *arguments: str, given: bytes = b"") -> bytes:
         command = (*self._git, *arguments)
         return subprocess.run(command, cwd=self._root, input=given, check=True, capture_output=True).stdout
+
+
+async def _small(report: Report, folder: Path, rounds: int) -> None:
+    root = project(folder / "small", SMALL)
+    undo, by_hand = UndoHistory(str(root), folder / "state"), _ByHand(root, folder / "small.git")
+    await _prompt(undo)
+    pairs = [(await _prompt(undo), by_hand.snapshot()) for _ in range(rounds)]
+    undo.close()
+    waits, others = (median(each) for each in zip(*pairs, strict=True))
+    report.add(f"a prompt waits, {SMALL} files, median", waits, "ms", 200)
+    report.add("÷ the same Git commands by hand", waits / others, "", BOUND)
 
 
 async def _usual(report: Report, folder: Path, rounds: int) -> None:

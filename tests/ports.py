@@ -3,10 +3,8 @@
 import os
 import random
 import socket
-from collections.abc import Generator
 from contextlib import suppress
 
-import pytest
 from jupyter_client.connect import LocalPortCache
 
 CHOICE = range(20_000, 32_000)
@@ -41,11 +39,3 @@ def port_of_kernel(cache: LocalPortCache, ip: str) -> int:
 def use_for_kernels() -> None:
     """Choose so in this process, for as long as it runs."""
     LocalPortCache.find_available_port = port_of_kernel
-
-
-@pytest.fixture(scope="session", autouse=True)
-def ports_of_kernels() -> Generator[None]:
-    """Kernels that a test starts itself use ports that no other program is given."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LocalPortCache, "find_available_port", port_of_kernel)
-        yield

@@ -35,7 +35,7 @@ NOT_RUN = {
     "curl": "run by tests/server/test_clients.py",
 }
 OTHER_MAGICS = {"load_ext", "unload_ext", "copilot", "env", "time", "capture"}
-PLACEHOLDERS = {"commands", "hello", "name"}
+PLACEHOLDERS = {"commands", "name"}
 
 
 def words_of(page: Path) -> int:

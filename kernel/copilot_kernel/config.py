@@ -98,7 +98,7 @@ class Settings:
     cwd: str = _setting(
         "",
         text,
-        "the agent's folder; default: [the notebook's](security.md#what-counts-as-what)",
+        "the agent's folder; default: [the notebook's](security.md#terms)",
         widens=True,
         kernel_applies=True,  # the folder itself tells agents apart
     )

@@ -9,6 +9,7 @@ import anyio
 from copilot_kernel.demo.session import Json
 from copilot_kernel.demo.stage import Stage, content
 from copilot_kernel.errors import AgentRefused
+from copilot_kernel.system.processes import SHELL
 
 from .faults import Directive, split_two, unescape
 
@@ -65,11 +66,12 @@ async def terminal(stage: Stage, command: str, asks: bool = False, leaves: bool 
 @asynccontextmanager
 async def _created(stage: Stage, command: str, leaves: bool) -> AsyncIterator[str]:
     """A terminal, released also when the turn is cancelled: what runs is then killed by the release."""
+    program, *options = SHELL
     answer = await _ask_client(
         stage,
         "terminal/create",
-        command="/bin/sh",
-        args=["-c", command],
+        command=program,
+        args=[*options, command],
         env=[{"name": "DEMO_AGENT", "value": "1"}],
         cwd=str(stage.session.cwd),
         outputByteLimit=OUTPUT_LIMIT,

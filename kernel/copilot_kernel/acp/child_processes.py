@@ -20,7 +20,7 @@ class Graces:
     term: float = 1.0
     kill: float = 1.0
     linger: float = 0.5
-    """Time after its end in which something that left its group may still hold the pipes."""
+    """Time after its end in which something that left its session may still hold the pipes."""
 
 
 def guarded(environ: Mapping[str, str]) -> dict[str, str]:

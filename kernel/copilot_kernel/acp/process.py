@@ -1,4 +1,4 @@
-"""An agent as a child process: in a process group of its own, read to its last byte, ended without leftovers.
+"""An agent as a child process: read to its last byte, ended with all that it has started.
 
 The pipes are ours rather than asyncio's: no limit on a line, no reading ahead, and `wait()` reports the end of the
 process itself (with asyncio's own pipes it waited for whoever else held them, up to Python 3.12.4).
@@ -27,7 +27,7 @@ ALLOW_ALL = "COPILOT_ALLOW_ALL"
 async def agent_process(
     argv: Sequence[str], cwd: str, *, graces: Graces | None = None, environ: Mapping[str, str] | None = None
 ) -> AsyncIterator[ProcessTransport]:
-    """Start `argv` in the folder `cwd`, by default with our environment, and end its group at the exit.
+    """Start `argv` in the folder `cwd`, by default with our environment, and end its processes at the exit.
 
     Raises AgentNotFound and AgentStartFailed.
     """
@@ -83,7 +83,7 @@ class ProcessTransport:
         return f"it exited with code {code}" if code >= 0 else f"it was ended by {signal_name(code)}"
 
     async def close(self) -> None:
-        """End of input, SIGTERM, SIGKILL to the group, each with its grace; cancelled or not."""
+        """End of input, SIGTERM, SIGKILL to its processes, each with its grace; cancelled or not."""
         if self._closed:
             return
         self._closed = True
@@ -123,7 +123,7 @@ class ProcessTransport:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._read_stderr)
                 await self.process.wait()
-                self.process.kill()  # the rest of its group, and so the pipes end
+                self.process.kill()  # what it has started, and so the pipes end
                 self.process.release()
                 self._reading.deadline = anyio.current_time() + self._graces.linger
                 self._ended.set()

@@ -6,6 +6,7 @@ Kernels start it (`client.py`); it has no use for anybody else.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 
@@ -15,13 +16,14 @@ def main() -> None:
         raise NotImplementedError
     if os.fork():
         os._exit(0)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     _run(int(sys.argv[1]))
 
 
 def _run(descriptor: int) -> None:
     import logging
     import shutil
-    import signal
     import socket
     from pathlib import Path
 
@@ -31,11 +33,7 @@ def _run(descriptor: int) -> None:
     from .server import serve
     from .start import load_start
 
-    if sys.platform == "win32":
-        raise NotImplementedError
     logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     spec = load_start(sys.stdin.buffer.read())
     listener = socket.socket(fileno=descriptor)  # open until it is on stderr why nobody answers there
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -28,7 +27,7 @@ from ..sandbox import Sandbox
 from . import wire
 from .hub import Hub, LocalTransport
 from .key import AgentSpec
-from .sockets import OFF, is_own, listen, locked, socket_path
+from .sockets import OFF, is_own, listen, locked, socket_path, unix_socket
 from .start import StartSpec, Welcome, dump, load_welcome
 
 IDLE_SECONDS = 60.0
@@ -201,9 +200,7 @@ async def _dial(path: Path, hello: dict[str, float], seconds: float | None = Non
 
 async def _connected(path: Path) -> SocketStream:
     """Raises OSError. What `anyio.connect_unix` returns fails in the loop if data comes as `receive` is cancelled."""
-    if sys.platform == "win32":
-        raise NotImplementedError
-    connection = socket.socket(socket.AF_UNIX)
+    connection = unix_socket()
     try:
         connection.setblocking(False)
         connection.connect(os.fspath(path))

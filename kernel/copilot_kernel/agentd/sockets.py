@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 
 from ..errors import AgentStartFailed
-from ..system.files import lock
+from ..system.files import lock, user_ids
 
 FOLDER = "copilot-agent"
 MAX_PATH_BYTES = 103 if sys.platform == "darwin" else 107
@@ -40,14 +40,14 @@ def socket_path(runtime: Path, digest: str) -> Path:
 
 def private_folder(folder: Path) -> Path:
     """`folder`, a real one of this user that nobody else can enter. Raises AgentStartFailed."""
-    if sys.platform == "win32":
-        raise NotImplementedError
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
     except OSError as error:
         raise AgentStartFailed(f"The agent cannot be shared: {folder}: {error.strerror}", OFF) from error
-    is_private = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not stat.S_IMODE(found.st_mode) & 0o077
+    is_private = (
+        stat.S_ISDIR(found.st_mode) and found.st_uid == user_ids()[0] and not stat.S_IMODE(found.st_mode) & 0o077
+    )
     if not is_private:
         hint = f"Delete it, so that it is made again with the mode 0700. {OFF}"
         raise AgentStartFailed(f"The agent cannot be shared: {folder} is not a folder of yours alone", hint)
@@ -56,11 +56,9 @@ def private_folder(folder: Path) -> Path:
 
 def listen(path: Path) -> socket.socket:
     """A new socket at `path`, in place of one that is left over. Raises OSError."""
-    if sys.platform == "win32":
-        raise NotImplementedError
     with suppress(FileNotFoundError):
         path.unlink()
-    listener = socket.socket(socket.AF_UNIX)
+    listener = unix_socket()
     try:
         listener.bind(os.fspath(path))
         path.chmod(0o600)  # nobody else gets into the folder meanwhile
@@ -71,12 +69,17 @@ def listen(path: Path) -> socket.socket:
     return listener
 
 
-def is_own(peer: socket.socket) -> bool:
-    """Return True if the operating system says that this user runs the process at the other end."""
+def unix_socket() -> socket.socket:
+    """A socket of this machine alone, which is not connected."""
     if sys.platform == "win32":
         raise NotImplementedError
+    return socket.socket(socket.AF_UNIX)
+
+
+def is_own(peer: socket.socket) -> bool:
+    """Return True if the operating system says that this user runs the process at the other end."""
     try:
-        return _uid(peer) == os.getuid()
+        return _uid(peer) == user_ids()[0]
     except (OSError, AttributeError, struct.error):
         return False
 

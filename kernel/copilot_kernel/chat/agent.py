@@ -39,7 +39,7 @@ from ..sandbox import Sandbox, unavailable
 from .agent_start import Connect, in_sandbox, no_ports, sandboxed, shared, shares
 
 FROM_THE_START = "from the start of the agent on"
-# Seconds that ending an agent may take; its process group is killed well before.
+# Seconds that ending an agent may take; its processes are killed well before.
 END_SECONDS = 5.0
 # Characters of one string in the readable log; images are longer.
 MAX_LOGGED_CHARS = 2_000

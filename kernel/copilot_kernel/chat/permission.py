@@ -1,7 +1,7 @@
-"""The agent's permission requests: each is decided by a rule, by the mode or by the user; no answer means no.
+"""The agent's permission requests: a rule, the mode or the user decides each one; no answer means no.
 
-An answer is for what was shown. Agents may go on describing a call while they wait for the answer, and what they run is
-what they said last: a call that changes before its answer is judged and shown again.
+An answer applies only to what was shown. Agents may change a call while they wait for the answer, and run the last
+version: a call that changes before its answer is judged and shown again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .turn import Stop
 
 T = TypeVar("T")
 
-# What can be answered when we ask.
+# Options of requests that we make for the agent.
 OUR_OPTIONS = (PermissionOption("allow", "Allow once", "allow_once"), PermissionOption("reject", "Deny", "reject_once"))
 STOPPED, STOPPED_BY_USER = "the turn was stopped", "you stopped"
 TURN_OVER = "the agent ended its turn without waiting for an answer"
@@ -44,20 +44,19 @@ ASKS_ITSELF = "the tool itself asks"
 RESET = "The permission mode and the rules are back to your settings."
 SAVING_INTERRUPTED = "Interrupted while saving it to your settings; it may have been saved."
 
-# Seconds that the end of a turn waits for the questions that it withdraws: its cell shows what became of them.
+# Seconds that the end of a turn waits for withdrawn questions to close, so that its cell shows their results.
 CLOSING_SECONDS = 1.0
-# How often a call is shown before one that changes again is rejected.
+# Times that a call is shown; if it then changes again, it is rejected.
 MAX_REVISIONS = 5
-# Seconds without a change until a call that changed is shown again, and in all.
+# A changed call is shown again after so many seconds without a further change, at the latest after the second number.
 SETTLE_SECONDS, MAX_SETTLE_SECONDS = 0.3, 3.0
 
 
 class _Request:
     """One request, and its call as the agent changes it until the answer.
 
-    `call` is what is shown, `now` as the agent has described it up to now, `earlier` as it was shown before. `stop` is
-    of the turn in which it came; None if none ran. `folder` is the session's: that a call works there is the same, said
-    or unsaid.
+    `call` is the version that is shown, `now` the agent's latest, `earlier` the one shown before. `stop` belongs to the
+    turn of the request; None if no turn ran. `folder` is the session's: naming it in a call changes nothing.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class _Request:
     ) -> None:
         self.call = self.now = call
         self.earlier, self.options, self.stop, self.by_rule = earlier, options, stop, by_rule
-        # It is done in the sandbox, if there is one.
+        # The call runs in the sandbox, if there is one.
         self.inside = inside
         self.is_revised = self.is_left_to_tool = False
         self._folder = folder
@@ -81,7 +80,7 @@ class _Request:
         self._scope = anyio.CancelScope()
 
     def observe(self, update: Update | None) -> None:
-        """Take in an update from the agent. Progress of a call is not something that the user is asked about."""
+        """Note an update from the agent; mere progress of the call changes nothing that the user is asked about."""
         if isinstance(update, ToolCallUpdate) and update.id and update.id == self.now.call_id:
             before, self.now = self.now, calls.merged(self.now, update)
             if not calls.equal(_asked_about(before, self._folder), _asked_about(self.now, self._folder)):
@@ -98,7 +97,7 @@ class _Request:
         return self.stop is not None and self.stop.pressed
 
     async def unless_changed(self, work: Callable[[], Awaitable[T]]) -> T | None:
-        """Return what `work` returns; None if the call has changed or changes meanwhile, which cancels the work."""
+        """Return the result of `work`; None if the call has changed, or changes meanwhile and so cancels the work."""
         if self.has_changed:
             return None
         with anyio.CancelScope() as self._scope:
@@ -106,7 +105,7 @@ class _Request:
         return None if self.has_changed else result
 
     async def revise(self) -> None:
-        """Wait until the agent seems to have said what it wanted to say about the call, which no rule may allow now."""
+        """Wait until the call stops changing, and adopt its new version, which no rule may allow."""
         with anyio.move_on_after(MAX_SETTLE_SECONDS), self.stop.scope() if self.stop else nullcontext():
             while self._changed.is_set():
                 self._changed = anyio.Event()
@@ -118,13 +117,13 @@ class _Request:
 
 
 def _is_only_described(request: ToolCallUpdate) -> bool:
-    """Return True if the request has words, perhaps a kind, and nothing by which a rule could judge it."""
+    """Return True if the request has only a text and perhaps a kind: a rule could not judge it."""
     is_prose = all(isinstance(part, TextBlock) for part in request.content or ())
     return not request.id and is_prose and request.raw_input is None and not request.locations
 
 
 def _asked_about(call: ToolCall, folder: str) -> tuple[object, ...]:
-    """OpenCode's first words about a command, with a description and the folder, may come after its request."""
+    """Return what the user is asked about, without description and folder: OpenCode adds them after its request."""
     raw, locations = call.raw_input, tuple(each for each in call.locations if each.path != folder)
     if isinstance(raw, dict):
         raw = {
@@ -136,19 +135,19 @@ def _asked_about(call: ToolCall, folder: str) -> tuple[object, ...]:
 
 
 class Approvals:
-    """Decisions of a conversation, and what they cover."""
+    """Decisions of a conversation, and the calls that they cover."""
 
     def __init__(self) -> None:
         self.ledger = Ledger()
-        # By entry id, the calls that were asked about and allowed, as they were shown then.
+        # Allowed calls by entry id, as they were shown.
         self.allowed: dict[int, ToolCall] = {}
         # The entry ids of those that the user allowed.
         self.clicked: set[int] = set()
-        # The calls that the user allowed for always, by an option of the agent's.
+        # Calls that the user allowed with the agent's own "Always".
         self.always_allowed: tuple[ToolCall, ...] = ()
         # Allowed requests that name no call. Each is used up by one call of its turn that was not asked about.
         self._unnamed: list[ToolCall] = []
-        # What we did for the agent: in which turn, and whether a call shows just that.
+        # Operations that we did for the agent: the turn, and a test whether a call shows the operation.
         self._operations: list[tuple[int, Callable[[ToolCall], bool]]] = []
 
     def add(self, call: ToolCall, answer: PermissionAnswer) -> None:
@@ -164,7 +163,7 @@ class Approvals:
         self.ledger = self.ledger.answered(call, answer)
 
     def add_operation(self, turn: int, is_shown_by: Callable[[ToolCall], bool]) -> None:
-        """Note what we did for the agent: it was asked about, so the agent's call that shows it need not be."""
+        """Note an operation that we did for the agent after asking: its call that shows it need not ask again."""
         self._operations = [each for each in self._operations if each[0] > turn - reduce.KEPT_TURNS]
         self._operations.append((turn, is_shown_by))
 
@@ -174,12 +173,12 @@ class Approvals:
         self.clicked -= {number for number in self.clicked if number < first}
 
     def take_unnamed(self, call: ToolCall) -> ToolCall | None:
-        """The request that may have been about `call`, if one is left of its turn. Consumes it."""
+        """Return and consume an allowed request without a call of the same turn, which may have been about `call`."""
         self._unnamed = [each for each in self._unnamed if each.turn == call.turn]
         return self._unnamed.pop(0) if self._unnamed else None
 
     def take_operation(self, call: ToolCall) -> bool:
-        """Return True if `call` shows what we did. Consumes it: each operation accounts for one call."""
+        """Return True if `call` shows one of our operations, and consume it: each accounts for one call."""
         for operation in self._operations:
             if operation[0] == call.turn and operation[1](call):
                 self._operations.remove(operation)
@@ -188,9 +187,9 @@ class Approvals:
 
 
 class Permissions:
-    """Answers permission requests; `open` counts those that are open.
+    """Answers permission requests; `open` counts the unanswered ones.
 
-    `feedback` is what the user said with a "no", to be sent to the agent when its turn is over.
+    `feedback` has the user's reasons for rejections, which go to the agent after its turn.
     """
 
     def __init__(
@@ -211,10 +210,10 @@ class Permissions:
     def ask(
         self, request: PermissionRequest, asks_itself: Callable[[ToolCall, ToolCall | None], bool] | None = None
     ) -> Coroutine[Any, Any, PermissionOption | None]:
-        """Decide about a request of the agent's; None means cancelled.
+        """Decide about a request of the agent; None means cancelled.
 
-        Called in the order of the wire: the call is shown as waiting before anything after it is read. `asks_itself`:
-        whether a tool of ours will ask about the call, which gets it also as it was shown before.
+        Called in wire order: the call is shown as waiting before any later message is read. `asks_itself` gets the call
+        and its earlier version, and returns True if one of our tools will ask about it.
         """
         request = request_of_agent(request)
         by_rule = not _is_only_described(request.tool_call)
@@ -227,7 +226,7 @@ class Permissions:
     ) -> bool:
         """Return True if we may do `call` for the agent. Without `by_rule`, no rule may allow it.
 
-        `place` is the agent's entry for it, whose place ours takes. `inside`: we do it in the sandbox, if there is one.
+        `place`: the agent's entry, which ours replaces. `inside`: the call runs in the sandbox, if there is one.
         """
         option = await self._decide(self._begin(call, OUR_OPTIONS, by_rule=by_rule, place=place, inside=inside))
         return option is not None and option.kind == "allow_once"
@@ -240,7 +239,7 @@ class Permissions:
                 await self._closed.wait()
 
     def reset(self) -> None:
-        """Another conversation begins: end what was allowed for this one."""
+        """Withdraw the permissions of this conversation: another one begins."""
         self.approvals.always_allowed, before = (), self.policy.book
         self.policy.reset()
         if self.policy.book != before:
@@ -284,7 +283,7 @@ class Permissions:
         return answer.option
 
     async def _answer(self, request: _Request) -> PermissionAnswer:
-        """A call that changes meanwhile is judged anew, and may not be allowed by a rule."""
+        """Return the answer. A call that changes meanwhile is judged again, and no rule may allow it."""
         for _ in range(MAX_REVISIONS):
             if (answer := await request.unless_changed(partial(self._judged, request))) is not None:
                 return answer
@@ -294,7 +293,7 @@ class Permissions:
         return PermissionAnswer(policy.reject(request.options), "none", CHANGED_TOO_OFTEN)
 
     async def _judged(self, request: _Request) -> PermissionAnswer:
-        """Requests are judged one by one, so that questions are put to the user in the order of the wire."""
+        """Judge the request, one at a time, so that the user is asked in wire order."""
         once = next((option for option in request.options if option.kind == "allow_once"), None)
         if once and request.is_left_to_tool and not (request.is_revised or request.is_stopped):
             return PermissionAnswer(once, "none", ASKS_ITSELF)
@@ -339,7 +338,7 @@ class Permissions:
         )
 
     async def _with_rule_added(self, answer: PermissionAnswer) -> PermissionAnswer:
-        """`answer`, after its rule was put in force; without the rule if it is not one."""
+        """Add the rule of `answer` and return the answer; without the rule if that is not valid."""
         try:
             done = await self.policy.add_rule("allow", answer.rule, to_settings=answer.keep == "settings")
         except anyio.get_cancelled_exc_class():
@@ -354,14 +353,14 @@ class Permissions:
 
 
 def _cancelled(stop: Stop | None) -> PermissionAnswer:
-    """The answer to a question that is withdrawn with its turn."""
+    """Return the answer to a question that is withdrawn with its turn."""
     if stop is None or not stop.pressed:
         return PermissionAnswer(None, "cancel", TURN_OVER)
     return PermissionAnswer(None, "cancel", STOPPED_BY_USER if stop.by_user else STOPPED)
 
 
 def _without_standing_grant(answer: PermissionAnswer, options: tuple[PermissionOption, ...]) -> PermissionAnswer:
-    """A user who adds a rule of ours gives the agent no standing grant beside it."""
+    """Let an answer with a rule allow only once at the agent; drop the rule if the agent does not offer that."""
     if not (answer.rule and answer.allows):
         return answer
     once = next((option for option in options if option.kind == "allow_once"), None)

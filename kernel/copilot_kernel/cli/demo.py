@@ -17,7 +17,6 @@ from pathlib import Path
 
 from ..demo import project
 from ..errors import UsageError
-from ..system.processes import has_all_rights
 from .kernelspec import package_data, write
 from .serve import bind_error
 
@@ -98,9 +97,9 @@ def _options(folder: Path, port: int, first: str, browser: bool) -> list[str]:
         f"--ServerApp.port={port}",
         "--ServerApp.port_retries=0",
         "--ServerApp.answer_yes=True",
+        "--ServerApp.allow_root=True",
         "--Application.log_level=ERROR",
     ]
     encrypted = ["--KernelManager.transport_encryption=auto"] if can_encrypt() else []
     silent = [] if browser else ["--no-browser"]
-    as_root = ["--allow-root"] if has_all_rights() else []
-    return [*options, *encrypted, *silent, *as_root]
+    return [*options, *encrypted, *silent]

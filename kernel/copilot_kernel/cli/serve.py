@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import CopilotError, UsageError
 from ..server import require_dependencies
 from ..system.files import set_mode
-from ..system.processes import DETACHED, has_all_rights
+from ..system.processes import DETACHED
 from .error_text import FAILED
 
 OTHER_PORT = "`copilot-kernel serve status` shows what is running; choose another port with --port N."
@@ -77,7 +77,7 @@ def _start(port: int | None, options: Sequence[str]) -> int:
         return 0
     _require_free(port)
     path = _log_file(port)
-    server = _wait_for(_launch(port, options, path), path)
+    server = _wait_for(_launch(port, options, path), port, path)
     print(f"{_line(server)}\nThe API key is the server's token: jupyter server list\n{CHAT}")
     return 0
 
@@ -138,8 +138,7 @@ def _launch(port: int | None, options: Sequence[str], log: Path) -> subprocess.P
 
 def _command_line(port: int | None, options: Sequence[str]) -> list[str]:
     """Arguments of `jupyter copilot`; `options` are the user's own."""
-    as_root = ["--allow-root"] if has_all_rights() else []
-    return [*([f"--port={port}"] if port is not None else []), *as_root, *options]
+    return ["--ServerApp.allow_root=True", *([f"--port={port}"] if port is not None else []), *options]
 
 
 def _log_file(port: int | None) -> Path:
@@ -150,11 +149,14 @@ def _log_file(port: int | None) -> Path:
     return folder / ("copilot-serve.log" if port is None else f"copilot-serve-{port}.log")
 
 
-def _wait_for(process: subprocess.Popen[bytes], log: Path) -> Server:
-    """Wait until it is ready; Jupyter then writes a file, which is polled for. Raises CopilotError."""
+def _wait_for(process: subprocess.Popen[bytes], port: int | None, log: Path) -> Server:
+    """Wait until it is ready; Jupyter then writes a file, which is polled for. Raises CopilotError.
+
+    In a virtual environment on Windows, the server is a child of `process`.
+    """
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
-        for server in _servers(str(process.pid)):
+        for server in _standalone(port):
             return server
         time.sleep(POLL_SECONDS)
     process.kill()
@@ -170,7 +172,7 @@ def _standalone(port: int | None) -> list[Server]:
     return [server for server in _servers() if server["alone"] and port in (None, server["port"])]
 
 
-def _servers(pid: str = "*") -> Iterator[Server]:
+def _servers() -> Iterator[Server]:
     """The user's Jupyter servers that have the extension, with the status of each.
 
     Jupyter writes a file for each server that runs; its own function to list them takes seconds to import.
@@ -178,7 +180,7 @@ def _servers(pid: str = "*") -> Iterator[Server]:
     from jupyter_core.paths import jupyter_runtime_dir
     from jupyter_server.utils import check_pid
 
-    for path in Path(jupyter_runtime_dir()).glob(f"jpserver-{pid}.json"):
+    for path in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
         try:
             info = json.loads(path.read_text("utf-8"))
             status = _request_status(info) if check_pid(info["pid"]) else None

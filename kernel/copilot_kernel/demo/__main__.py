@@ -26,7 +26,7 @@ async def _run() -> None:
 
 
 def end_on_sigterm(scope: anyio.CancelScope) -> None:
-    """Cancel `scope` at SIGTERM, so that commands are killed too: they run in process groups of their own."""
+    """Cancel `scope` at SIGTERM, so that commands are killed too: they run in sessions of their own."""
     add_signal_handler(asyncio.get_running_loop(), signal.SIGTERM, scope.cancel)
 
 

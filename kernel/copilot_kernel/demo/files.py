@@ -111,7 +111,7 @@ async def _follow(stage: Stage, id: str, pipe: PipeReader) -> str:
 
 @asynccontextmanager
 async def running(command: str, cwd: Path) -> AsyncIterator[tuple[ProcessTree, PipeReader]]:
-    """A command in a process group of its own, which is killed on the way out, whatever the way; and its output."""
+    """A command, which is killed on the way out with all that it has started; and its output."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     env = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
     reading, writing = os.pipe()
@@ -120,7 +120,7 @@ async def running(command: str, cwd: Path) -> AsyncIterator[tuple[ProcessTree, P
         try:
             process = await start(
                 (*SHELL, command), cwd=cwd, env=env,
-                stdin=subprocess.DEVNULL, stdout=writing, stderr=writing, is_watched=False,
+                stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
             )  # fmt: skip
         finally:
             os.close(writing)

@@ -79,6 +79,11 @@ async def pause(stage: Stage, seconds: float) -> None:
     await anyio.sleep(seconds)
 
 
+async def run(stage: Stage, command: str, title: str = "", in_cmd: str = "") -> None:
+    """Run a command; `in_cmd` is the one for the shell of Windows, if that is another."""
+    await files.run(stage, in_cmd if in_cmd and os.name == "nt" else command, title)
+
+
 async def restore(stage: Stage, name: str) -> None:
     """Make a file of the scratch project as it is at first."""
     project.reset(stage.session.cwd, name)
@@ -102,7 +107,7 @@ async def crash(stage: Stage, words: str) -> None:
 
 
 ACTS: Mapping[str, Callable[..., Awaitable[Any]]] = {
-    **{act.__name__: act for act in (ask, remember, count, pause, restore, fail, stop, crash)},
+    **{act.__name__: act for act in (ask, remember, count, pause, run, restore, fail, stop, crash)},
     **{act.__name__: act for act in (Stage.say, Stage.send, Stage.stream, Stage.think, Stage.plan)},
-    **{act.__name__: act for act in (files.read, files.edit, files.run)},
+    **{act.__name__: act for act in (files.read, files.edit)},
 }

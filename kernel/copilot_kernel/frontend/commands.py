@@ -248,7 +248,7 @@ _SPECS = (
         agent_commands.mode,
         "Show or change the agent's mode.",
         "[NAME]",
-        f"The agent defines its modes; use %permissions for the permission mode of this client. {_PICK.format('NAME')}",
+        f"The agent defines its modes; use %permissions for the permission mode of this kernel. {_PICK.format('NAME')}",
         _words(lambda now: modes(now.state).choices),
     ),
     CommandSpec(
@@ -272,8 +272,8 @@ _SPECS = (
         permission_commands.permissions,
         "Show the permission mode, rules and decisions, or change the mode and rules.",
         "[mode NAME | allow RULE | ask RULE | deny RULE | remove RULE | revoke ID]",
-        "Changes apply to this conversation; what allows the agent more asks you first. The modes are default, "
-        "acceptEdits, bypassPermissions, plan and sandboxed. Examples of rules are Read, Edit(src/**), "
+        "Changes apply to this conversation; a change that allows the agent more asks you first. The modes are "
+        "default, acceptEdits, bypassPermissions, plan and sandboxed. Examples of rules are Read, Edit(src/**), "
         "Bash(git status), WebFetch(domain:example.com) and mcp__server__tool. Deny takes precedence over ask, and ask "
         "over allow. --save at the end also saves a rule in your config file. GitHub Copilot CLI reads deny rules when "
         "it starts: use %restart after a change.",

@@ -1,9 +1,9 @@
-"""The pages of one kernel: which of them writes what a turn shows, and what it receives of what it has missed.
+"""The pages of one kernel: which one writes the output of a turn, and how it gets the output that it has missed.
 
-A page that connects opens a comm: one that was loaded again, a second one, one that was asleep. Of the pages that show
-a notebook, the one that ran the cell writes, as long as it answers; then the one that has been connected longest. It
-gets the turns that no page has saved to their ends, and takes each over with a message of its own: what the cell has
-shown is sent once more with that message as its parent, and so is all that follows.
+A page opens a comm when it connects: after a reload, as a second page, or after sleep. The page that ran the cell
+writes as long as it answers; then the page of the notebook that has been connected longest. It gets the turns that no
+page has saved completely, and takes each one over with a message, which becomes the parent of the output: the kernel
+sends what the cell has shown again, and then what follows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .cell import Cell, Message, Request
 from .page_comm import TARGET, Page
 
 MAX_ENDED = 20
-"""Turns that have ended and were not saved: more are forgotten, the oldest first."""
+"""Limit of ended turns that are kept until they are saved; the oldest are forgotten first."""
 
 
 @dataclass(eq=False, slots=True)
@@ -27,13 +27,13 @@ class ShownTurn:
     """Outputs of one run of a cell, until a page has saved them. A Python cell may have several prompts."""
 
     page: Page
-    """The one that writes it."""
+    """The page that writes the outputs."""
     cells: list[Cell] = field(default_factory=list)
     count: int | None = None
-    """The cell's prompt number, at its end."""
+    """The cell's prompt number, once it has ended."""
     has_ended: bool = False
     is_cleared: bool = False
-    """The user has cleared it meanwhile."""
+    """The user has cleared the cell."""
 
     @property
     def described(self) -> Message:
@@ -49,19 +49,19 @@ class ShownTurn:
         }
 
     def move(self, request: Request) -> None:
-        """Show everything once more to who sent `request`."""
+        """Send all outputs again, to the sender of `request`."""
         for cell in self.cells:
             cell.move(request)
 
 
 class Pages:
-    """`kernel` is ipykernel's; None where there are no pages. Belongs to the agent's loop."""
+    """The pages that have connected. Runs on the agent's loop; `kernel` is ipykernel's, or None without pages."""
 
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
         self._loop: asyncio.AbstractEventLoop | None = None
-        # In the order in which they connected, by the session of their messages. A page that was taken over is known
-        # by its old session as well: the cells that were queued there still run.
+        # By the session of their messages, in the order of connection. A page that replaced another one also has the
+        # session of that one, whose queued cells still run.
         self._pages: dict[str, Page] = {}
         self._last: Page | None = None
         """The page that ran a cell last."""
@@ -72,9 +72,9 @@ class Pages:
             comm.get_comm_manager().register_target(TARGET, self._opened)
 
     def of(self, cell: Cell) -> Page:
-        """The page that runs `cell`, whose turn begins.
+        """Return the page that runs `cell`, whose turn begins.
 
-        It is asked again whether it is there if it was not when another cell ran.
+        A page that did not answer for an earlier cell is asked again.
         """
         self._loop = asyncio.get_running_loop()
         page = self._pages.get(cell.session)
@@ -110,12 +110,12 @@ class Pages:
     # -- what a page says; see `PageListener` -------------------------------------------------------------------------
 
     def left(self, page: Page) -> None:
-        """Note that a page was closed or does not answer: another one may write on."""
+        """Note that a page was closed or does not answer: another one may continue."""
         if any(turn.page is page for turn in self._turns.values()):
             self._choose_soon(page.path)
 
     def looks(self, page: Page) -> None:
-        """Somebody looks at it, and another one writes: that may have gone without a word."""
+        """Note that the user looks at a page that does not write: the one that does may have disappeared."""
         self._choose_soon(page.path)
 
     def takes(self, id: str, request: Request) -> None:
@@ -126,13 +126,13 @@ class Pages:
                 turn.page.post("ended", turn=id, count=turn.count)
 
     def saved(self, ids: Sequence[str]) -> None:
-        """Note that a page has saved the notebook after the ends of these turns."""
+        """Note that a page has saved the notebook after these turns ended."""
         for id in ids:
             if (turn := self._turns.get(id)) and turn.has_ended:
                 del self._turns[id]
 
     def cleared(self, id: str) -> None:
-        """The user has cleared what this turn showed."""
+        """Note that the user has cleared the output of this turn."""
         if turn := self._turns.get(id):
             turn.is_cleared = True
 
@@ -155,10 +155,10 @@ class Pages:
             turn.has_ended = False
 
     def _opened(self, opened: Any, message: Message) -> None:
-        """A page has connected. Called in whatever thread handles comms."""
+        """Accept the comm of a page that has connected. Runs in the thread that handles comms."""
         request = Request(self._kernel._parent_ident["shell"], message)
         if self._loop is None:
-            opened.close()  # no page has run a cell: there is nothing to tell
+            opened.close()  # no page has run a cell: nothing was missed
         else:
             opened._closed = True  # a `PageComm` serves it from now on; this would close it when it is collected
             self._loop.call_soon_threadsafe(self._connected, opened.comm_id, request)
@@ -180,9 +180,9 @@ class Pages:
         task.add_done_callback(self._tasks.discard)
 
     async def _choose(self, path: str, connected: Page | None) -> None:
-        """Let the page that has shown the notebook longest write what those that are gone would have written.
+        """Let the page that has been connected longest write for pages that are gone.
 
-        `connected` has just done so, and gets what it would write itself, too.
+        `connected` has just connected, and also gets the turns that it writes itself.
         """
         async with self._choosing:
             known = dict.fromkeys((*self._pages.values(), *(turn.page for turn in self._turns.values())))
@@ -201,9 +201,10 @@ class Pages:
                 self._tell(heir)
 
     def _inherit(self, heir: Page, gone: Sequence[Page]) -> Page:
-        """Let `heir` write what those that are gone would have written.
+        """Let `heir` write for the pages in `gone`; return the page that writes.
 
-        The turn that runs knows its page: that becomes the heir, and is the result.
+        The running turn holds a reference to its page, so if that is gone, its object takes over the connection of
+        `heir` and is returned.
         """
         lasting = heir
         if self._last in gone and self._last is not None:
@@ -217,7 +218,7 @@ class Pages:
         return lasting
 
     def _tell(self, page: Page, *turns: ShownTurn) -> None:
-        """Tell `page` of these turns, or of all that it is to write; and whose cells are known."""
+        """Send `page` these turns, or all that it writes, and the ids of the cells of all known turns."""
         told = turns or [turn for turn in self._turns.values() if turn.page is page]
         known = [turn.cells[0].saved_id for turn in self._turns.values()]
         page.post("missed", turns=[turn.described for turn in told], known=known)

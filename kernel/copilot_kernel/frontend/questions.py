@@ -1,8 +1,9 @@
-"""The questions of a cell: the one function that asks them, and who may answer.
+"""The open questions of a cell: asks them and waits for their answers.
 
-A click, a line of input, or the card of the page answers.
+The user answers with a click, in a line of input, or in the page's own card.
 
-VS Code handles no message while it asks for a line of input. So it is asked only where no button has appeared.
+VS Code handles no message while it asks for a line of input, so the kernel asks for one only if no button
+appears there.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ACTIVITY_SECONDS = 60.0
-"""Between two signs of activity. Cullers look for minutes without a message from the kernel."""
+"""Time between two signs of activity. Cullers look for minutes without a message from the kernel."""
 
 QUESTION_WITHDRAWN = "withdrawn"
 NOT_ANSWERED = "no answer was given"
@@ -42,8 +43,8 @@ _log = logging.getLogger(__name__)
 class Questions:
     """The open questions of one cell, which are shown in `output`.
 
-    `activity_timeout`: for so many seconds a question counts as activity of the kernel. `page` gets reports of open
-    questions, and asks where code blocks the kernel. `guard_seconds`: see `Card`.
+    `activity_timeout`: seconds for which a question counts as activity of the kernel. `page` gets reports of open
+    questions, and asks them while code blocks the kernel. `guard_seconds`: see `Card`.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Questions:
         self._cards: list[Card] = []
 
     async def ask(self, question: OpenQuestion[T]) -> T:
-        """Ask `question`; return its one answer. Cancelling this withdraws it."""
+        """Ask `question` and return its answer. Cancelling the call withdraws the question."""
         close: Callable[[Notice], None] | None = self._output.put if question.always_leaves_line else None
         answer = question.unanswered(QUESTION_WITHDRAWN)
         async with self._seats:
@@ -71,7 +72,7 @@ class Questions:
                 if not self._cell.live:
                     answer = question.unattended()
                     return answer
-                async with self._drawing:  # those that come together keep their order
+                async with self._drawing:  # simultaneous questions keep their order
                     await load({*question.languages})
                     await self._cell.widgets_known()
                 close = self._show(question)
@@ -83,7 +84,7 @@ class Questions:
                     close(question.closing_line(answer))
 
     def _show(self, question: OpenQuestion[T]) -> Callable[[Notice], None]:
-        """Show it, with buttons where there can be some; return what closes it."""
+        """Show the question, with buttons if possible; return the function that closes it."""
         cell = self._cell
         question.bundle = question.printed if cell.cell_id is None else question.static
         if cell.widgets and not (vs_code.is_cell(cell.cell_id) and cell.front_end.undrawn):
@@ -96,7 +97,7 @@ class Questions:
         return close
 
     def _add_buttons(self, question: OpenQuestion[T]) -> None:
-        """Make its buttons, if ipywidgets works. In VS Code they stand in one box with what is asked."""
+        """Make the buttons, if ipywidgets works. In VS Code, question and buttons share one box."""
         try:
             with self._cell.owning():
                 widget = question.make_widgets(lambda: self._loop.call_soon_threadsafe(self._guard_all))
@@ -111,7 +112,7 @@ class Questions:
             question.card = Card(self._cell, widget, self._guard_seconds)
 
     async def _answer(self, question: OpenQuestion[T]) -> T:
-        """Return the first answer; the other ways to answer end with it."""
+        """Return the first answer, and end the other ways to answer."""
         async with anyio.create_task_group() as ways:
             ways.start_soon(self._keep_active)
             for way in (self._ask_line, self._page.follow):
@@ -121,7 +122,7 @@ class Questions:
         return answer
 
     async def _keep_active(self) -> None:
-        """Keep the kernel active in Jupyter's eyes for a while, so that no culler ends it meanwhile."""
+        """Send signs of activity for `activity_timeout` seconds, so that no culler ends the kernel."""
         end = self._loop.time() + self._activity_timeout
         while self._loop.time() + ACTIVITY_SECONDS < end:
             await asyncio.sleep(ACTIVITY_SECONDS)
@@ -148,7 +149,7 @@ class Questions:
             question.settle(answer)
 
     def _remove(self, card: Card | None) -> None:
-        """Guard the others: they move up, under a pointer that has just clicked."""
+        """Remove `card`. Guard the others: they move up, under a pointer that has just clicked."""
         if card in self._cards:
             self._cards.remove(card)
             self._guard_all()

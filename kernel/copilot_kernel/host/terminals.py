@@ -213,7 +213,7 @@ async def _start(command: CommandSpec, sandbox: Sandbox | None) -> tuple[Process
     try:
         process = await start(
             argv, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
-            cwd=command.cwd, env=env, whole_session=True,
+            cwd=command.cwd, env=env,
         )  # fmt: skip
     except BaseException:
         os.close(reading)

@@ -1,7 +1,7 @@
 """The decision about a permission request: a pure function of the call, the rules, the mode and its paths.
 
-Deny goes before ask, ask before allow, and whatever is unclear prompts. Only an option of kind `allow_once` is ever
-chosen for a yes: never a standing grant, and never by position, name or id.
+Deny takes precedence over ask, and ask over allow; anything unclear asks. To allow a call, only an option of kind
+`allow_once` is chosen: never a standing grant, and never by position, name or id.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PLAN = "plan"
 REMOTE = "Showing this text loads content from {}, and the address itself can carry data there."
 NAMELESS = "A shell of Windows may know the command by another name."
 NO_TOOL = "The call does not name the server that does it."
-# Characters of a command for which a rule is worth saving.
+# Maximum length of a command for which a rule is suggested.
 MAX_SUGGESTED = 1_000
 # Tools that no rule and no mode allows.
 ALWAYS_ASKED = ("mcp__notebook__restart_kernel",)
@@ -51,37 +51,37 @@ class Decision:
     by: Literal["rule", "mode"]
     # One sentence for the user.
     reason: str
-    # Those that decided together.
+    # Rules that decided together.
     rules: tuple[str, ...] = ()
-    # What no rule covers, if a person is asked only because of that.
+    # The request, if the user is asked only because no rule covers it.
     uncovered: PolicyRequest | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_routine(self) -> bool:
-        """A person is asked only because no rule covers the call."""
+        """Return True if the user is asked only because no rule covers the call."""
         return self.uncovered is not None
 
     @cached_property
     def would(self) -> tuple[str, ...]:
-        """Rules of which each alone, added to `allow`, would have allowed the call; tried when somebody looks."""
+        """Rules that would each have allowed the call if added to `allow`; computed on first access."""
         request = self.uncovered
         return tuple(rule for rule in _candidates(request) if _grant(request, rule).problem is None) if request else ()
 
     @property
     def suggestion(self) -> str | None:
-        """The narrowest of them, unless it allows everything."""
+        """The narrowest rule of `would` that has no warning."""
         return next((rule for rule in self.would if not parse(rule).warning), None)
 
 
 def decide(
     call: ToolCall, options: Sequence[PermissionOption], context: PolicyContext, earlier: ToolCall | None = None
 ) -> Decision:
-    """About the merged `call`. `earlier` is the same call as it was shown before it asked. Never raises."""
+    """Decide about the merged `call`. `earlier` is the call as it was shown before its request. Never raises."""
     return judge(PolicyRequest(call, context, earlier), options)
 
 
 def judge(request: PolicyRequest, options: Sequence[PermissionOption]) -> Decision:
-    """Like `decide`."""
+    """Decide about a prepared request; see `decide`."""
     found = _find(request)
     if found.outcome == "reject":
         return replace(found, option=reject(options))
@@ -92,7 +92,7 @@ def judge(request: PolicyRequest, options: Sequence[PermissionOption]) -> Decisi
 
 
 def reject(options: Sequence[PermissionOption]) -> PermissionOption | None:
-    """The option that says no; None if only `cancelled` is left."""
+    """Return the option that rejects; None if the agent offers none, and the answer must be `cancelled`."""
     return _first(options, "reject_once") or _first(options, "reject_always")
 
 
@@ -126,9 +126,9 @@ def _find(request: PolicyRequest) -> Decision:
 
 
 def _is_of_own_processes(request: PolicyRequest) -> bool:
-    """A command or an edit that the agent itself does, of nothing that is guarded.
+    """Return True for a command or an edit by the agent itself that concerns no guarded path.
 
-    And no tool of an MCP server, which may run elsewhere.
+    Tools of MCP servers do not count: they may run outside the sandbox.
     """
     kind, given = request.call.kind, request.given
     names_subject = given.commands if kind == "execute" else given.paths if kind in CHANGING else ()
@@ -138,7 +138,7 @@ def _is_of_own_processes(request: PolicyRequest) -> bool:
 
 
 def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[str]:
-    """Return what deny and ask rules could not look into, for modes that allow everything."""
+    """Yield reasons why deny and ask rules cannot check the request, for modes that would allow it."""
     kind, given = request.call.kind, request.given
     parts = ("command", "path", "domain", "server")
     commands, paths, hosts, servers = (any(getattr(rule, part) for rule in limits) for part in parts)
@@ -188,7 +188,7 @@ def _granted(request: PolicyRequest) -> Decision:
 
 
 def _grant(request: PolicyRequest, added: str = "") -> Grant:
-    """Return the grants of each list, with a rule that is `added` to it."""
+    """Return the combined grants of all lists, each with the rule `added`."""
     rules, more = request.context.rules, (parse(added),) if added else ()
     found = Grant()
     for allow in (rules.allow, *rules.limits):
@@ -200,7 +200,7 @@ def _grant(request: PolicyRequest, added: str = "") -> Grant:
 def _with_allow(request: PolicyRequest, allow: tuple[Rule, ...]) -> PolicyRequest:
     context = request.context
     if allow == context.rules.allow:
-        return request  # what it has worked out still holds
+        return request  # keeps the cached results
     return replace(request, context=replace(context, rules=replace(context.rules, allow=allow)))
 
 
@@ -208,7 +208,7 @@ def _with_allow(request: PolicyRequest, allow: tuple[Rule, ...]) -> PolicyReques
 
 
 def _candidates(request: PolicyRequest) -> list[str]:
-    """The narrowest rule first, then the bare name."""
+    """Return suggestions for a rule: the narrowest first, then the bare name."""
     if sum(map(len, request.given.commands)) > MAX_SUGGESTED:
         return []
     found = dict.fromkeys((_suggestion(request), NAME_OF.get(request.call.kind)))
@@ -228,13 +228,13 @@ def _suggestion(request: PolicyRequest) -> str | None:
 
 
 def _for_command(request: PolicyRequest) -> str | None:
-    """The one command that no rule covers yet, word for word."""
+    """Return a rule with the exact words of the only command that no rule covers; None if there are several."""
     uncovered = {words for verdict in request.verdicts for words in verdict.uncovered}
     return f"Bash({shlex.join(uncovered.pop())})" if len(uncovered) == 1 else None
 
 
 def _for_paths(request: PolicyRequest, name: str) -> str | None:
-    """The file; of several the folder that holds them all, if that is less than the project."""
+    """Return a rule for the only file, or for the common folder of several if that is not the whole project."""
     named = {_as_in_rule(request, path.written) for path in request.paths if not path.problem} - {""}
     if len(named) <= 1:
         return f"{name}({named.pop()})" if named else None
@@ -243,7 +243,7 @@ def _for_paths(request: PolicyRequest, name: str) -> str | None:
 
 
 def _as_in_rule(request: PolicyRequest, path: str) -> str:
-    """Relative to the project; a name without a slash would match at any depth."""
+    """Return `path` relative to the project, with `./` before a bare name, which would match at any depth."""
     inner = request.context.inner(path)
     if inner is None:
         return in_rule(posixpath.normpath(path))
@@ -254,7 +254,7 @@ def _as_in_rule(request: PolicyRequest, path: str) -> str:
 
 
 def rule_problem(text: str) -> str | None:
-    """Why `text` cannot be saved as a rule."""
+    """Return why `text` is not a rule; None if it is one."""
     try:
         parse(text)
     except ValueError as error:
@@ -263,9 +263,9 @@ def rule_problem(text: str) -> str | None:
 
 
 def rule_doubt(text: str, question: Question, root: str, home: str = "") -> str | None:
-    """Why a person may not want the rule `text`: it allows too much, or does not allow this call.
+    """Return why the user may not want the rule `text`: it allows too much, or does not allow this call.
 
-    `root` is the project's folder. Paths are taken to lead where they say: this does not look at the disk.
+    `root` is the project's folder. Links are not followed: this does not read the disk.
     """
     rule = parse(text)
     if rule.warning or text in (question.suggestion, *question.rules):
@@ -277,14 +277,14 @@ def rule_doubt(text: str, question: Question, root: str, home: str = "") -> str 
 
 
 class RuleReview:
-    """Rules that a person offers as the answer to `question`. A doubtful one is accepted when it is offered again."""
+    """Review of rules that the user enters in `question`. A doubtful rule is accepted the second time."""
 
     def __init__(self, question: Question, root: str, home: str) -> None:
         self._question, self._root, self._home = question, root, home
         self._doubted = ""
 
     def complaint(self, rule: str) -> str:
-        """Why `rule` is not accepted; empty if it is."""
+        """Return why `rule` is not accepted; empty if it is accepted."""
         if problem := rule_problem(rule):
             return problem
         doubt = rule_doubt(rule, self._question, self._root, self._home)

@@ -75,11 +75,9 @@ class CopilotApp(ExtensionApp):
     serverapp_class = StandaloneServer
 
     port = Int(8080, help="Port of a standalone server.").tag(config=True)
-    autoStart = Bool(True, help="Whether Jupyter Server offers the routes.").tag(config=True)
+    autoStart = Bool(True, help="Offer the routes in Jupyter Server.").tag(config=True)
     defaultModel = Unicode(help="Model for requests that name none; also `COPILOT_MODEL`.").tag(config=True)
-    root_paths = Bool(True, help="Whether the routes are also at `/v1/…`, `/api/chat/…` and `/health`.").tag(
-        config=True
-    )
+    root_paths = Bool(True, help="Offer the routes also at `/v1/…`, `/api/chat/…` and `/health`.").tag(config=True)
     cors_origins = List(
         Unicode(), help="Origins whose pages may call the API: `https://example.org`, without a path."
     ).tag(config=True)
@@ -88,8 +86,10 @@ class CopilotApp(ExtensionApp):
     request_log = Bool(False, help="Log a line for each request: method, route, status, seconds.").tag(config=True)
     pool_size = Int(1, min=1, help="Agent processes; each serves many conversations.").tag(config=True)
     idle_seconds = Float(900, min=0, help="Idle time after which conversations and agents are closed.").tag(config=True)
-    kept_sessions = Int(100, min=1, help="Open conversations, of HTTP and of the chat each.").tag(config=True)
-    approval_seconds = Float(300, min=0, help="Time after which a question in the chat is rejected.").tag(config=True)
+    kept_sessions = Int(100, min=1, help="Limit of open conversations, separately for HTTP and chat.").tag(config=True)
+    approval_seconds = Float(300, min=0, help="Seconds after which a question in the chat is rejected.").tag(
+        config=True
+    )
     activity_timeout = Float(
         min=0,
         help="Seconds for which a turn or question counts as activity; default: as in the kernel.",
@@ -100,7 +100,7 @@ class CopilotApp(ExtensionApp):
         help="Mode of HTTP requests. `default` rejects every question.",
     ).tag(config=True)
     allow = List(Unicode(), help="Rules for HTTP requests: `Read`, `Bash(git *)`, …").tag(config=True)
-    chat_key = Unicode(help="Key of the chat of a standalone server, which has no chat without one.").tag(config=True)
+    chat_key = Unicode(help="Key for the chat of a standalone server; without one, there is no chat.").tag(config=True)
     chat_permission_mode = Enum(
         PERMISSION_MODES,
         "default",
@@ -108,7 +108,7 @@ class CopilotApp(ExtensionApp):
     ).tag(config=True)
     chat_allow = List(Unicode(), help="Rules for the chat: `Read`, `Bash(git *)`, …").tag(config=True)
     agent_mode = Unicode(
-        "plan", help="The agent's mode for HTTP requests, if it has it; empty: the agent's default."
+        "plan", help="The agent's mode for HTTP requests, if it has that mode; empty: its default."
     ).tag(config=True)
     body_limit = Int(10 * 1024 * 1024, min=1, help="Limit for the body of a request, in bytes.").tag(config=True)
     header_seconds = Float(

@@ -1,37 +1,12 @@
 """Folders, locks, rights, accounts, and where programs are."""
 
+# ruff: noqa: F403, F405
 import sys
 
 if sys.platform == "win32":
-    from .windows_files import (
-        READING,
-        OpenFolder,
-        account_home,
-        direct_command,
-        keep_rights,
-        lock,
-        other_users,
-        remove_tree,
-        set_mode,
-        split_command,
-        user_ids,
-        which,
-    )
+    from .windows_files import *
 else:
-    from .posix_files import (
-        READING,
-        OpenFolder,
-        account_home,
-        direct_command,
-        keep_rights,
-        lock,
-        other_users,
-        remove_tree,
-        set_mode,
-        split_command,
-        user_ids,
-        which,
-    )
+    from .posix_files import *
 
 __all__ = [
     "READING",

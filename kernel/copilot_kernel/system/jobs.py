@@ -10,8 +10,6 @@ assert sys.platform == "win32"
 
 _KILL_ON_CLOSE = 0x2000
 _EXTENDED_LIMITS = 9
-# PROCESS_TERMINATE, PROCESS_SET_QUOTA, PROCESS_SUSPEND_RESUME
-_RIGHTS = 0x0001 | 0x0100 | 0x0800
 
 
 class _BasicLimits(ctypes.Structure):
@@ -45,10 +43,7 @@ _kernel32.CreateJobObjectW.argtypes = (wintypes.LPVOID, wintypes.LPCWSTR)
 _kernel32.SetInformationJobObject.argtypes = (wintypes.HANDLE, ctypes.c_int, wintypes.LPVOID, wintypes.DWORD)
 _kernel32.AssignProcessToJobObject.argtypes = (wintypes.HANDLE, wintypes.HANDLE)
 _kernel32.TerminateJobObject.argtypes = (wintypes.HANDLE, wintypes.UINT)
-_kernel32.OpenProcess.restype = wintypes.HANDLE
-_kernel32.OpenProcess.argtypes = (wintypes.DWORD, wintypes.BOOL, wintypes.DWORD)
 _kernel32.CloseHandle.argtypes = (wintypes.HANDLE,)
-_kernel32.WaitForSingleObject.argtypes = (wintypes.HANDLE, wintypes.DWORD)
 _resume = ctypes.WinDLL("ntdll").NtResumeProcess
 _resume.argtypes = (wintypes.HANDLE,)
 
@@ -64,15 +59,11 @@ class Job:
         size = ctypes.sizeof(limits)
         _checked(_kernel32.SetInformationJobObject(self._handle, _EXTENDED_LIMITS, ctypes.byref(limits), size))
 
-    def adopt(self, pid: int) -> None:
-        """Take in a process that was started suspended, and let it run. Raises OSError."""
-        process = _checked(_kernel32.OpenProcess(_RIGHTS, False, pid))
-        try:
-            _checked(_kernel32.AssignProcessToJobObject(self._handle, process))
-            if _resume(process):
-                raise OSError("the process could not be resumed")
-        finally:
-            _kernel32.CloseHandle(process)
+    def adopt(self, process: int) -> None:
+        """Take in a process that was started suspended, by its handle, and let it run. Raises OSError."""
+        _checked(_kernel32.AssignProcessToJobObject(self._handle, process))
+        if _resume(process):
+            raise OSError("the process could not be resumed")
 
     def kill(self) -> None:
         """End all processes in it."""
@@ -84,11 +75,6 @@ class Job:
         handle, self._handle = self._handle, None
         if handle:
             _kernel32.CloseHandle(handle)
-
-
-def wait_for_handle(handle: int) -> None:
-    """Block until the process that `handle` stands for has ended."""
-    _kernel32.WaitForSingleObject(handle, 0xFFFFFFFF)
 
 
 def _checked(result: int | None) -> int:

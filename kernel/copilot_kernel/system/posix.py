@@ -17,13 +17,11 @@ if TYPE_CHECKING:  # a kernel that starts needs `parent` alone
 
 if sys.platform != "win32":
     from . import apart
-    from .apart import keep_apart
+    from .apart import keep_apart as keep_apart
     from .posix_session import signal_session
     from .reaper import unwatch, watch
 
 assert sys.platform != "win32"
-
-__all__ = ["keep_apart"]
 
 SHELL = ("/bin/sh", "-c")
 """Runs the command line that follows."""
@@ -38,12 +36,26 @@ _PARENT_SECONDS = 0.5
 # -- pipes ----------------------------------------------------------------------------------------------------------
 
 
-class PipeReader:
-    """The reading end of a pipe, which it makes non-blocking and closes."""
+class _Pipe:
+    """One end of a pipe, which it makes non-blocking and closes."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_blocking(descriptor, False)
         self._descriptor = descriptor
+
+    def close(self) -> None:
+        """Close it without waiting for the other side."""
+        if self._descriptor >= 0:
+            import anyio
+
+            anyio.notify_closing(self._descriptor)
+            with suppress(OSError):
+                os.close(self._descriptor)
+        self._descriptor = -1
+
+
+class PipeReader(_Pipe):
+    """The reading end of a pipe."""
 
     async def receive(self) -> bytes:
         """The next piece of any size; `b""` is the end. Never raises; need not wait."""
@@ -57,16 +69,12 @@ class PipeReader:
                     await anyio.wait_readable(self._descriptor)
         return b""
 
-    def close(self) -> None:
-        self._descriptor = _close(self._descriptor)
 
-
-class PipeWriter:
-    """The writing end of a pipe, which it makes non-blocking and closes."""
+class PipeWriter(_Pipe):
+    """The writing end of a pipe."""
 
     def __init__(self, descriptor: int) -> None:
-        os.set_blocking(descriptor, False)
-        self._descriptor = descriptor
+        super().__init__(descriptor)
         self._unsent: deque[memoryview] = deque()
 
     @property
@@ -79,10 +87,6 @@ class PipeWriter:
         self._unsent.append(memoryview(data))
         while self._unsent:
             await self._write()
-
-    def close(self) -> None:
-        """Let the other side see the end of its input, without waiting for it."""
-        self._descriptor = _close(self._descriptor)
 
     async def _write(self) -> None:
         import anyio
@@ -99,24 +103,14 @@ class PipeWriter:
             self._unsent.appendleft(rest)
 
 
-def _close(descriptor: int) -> int:
-    if descriptor >= 0:
-        import anyio
-
-        anyio.notify_closing(descriptor)
-        with suppress(OSError):
-            os.close(descriptor)
-    return -1
-
-
 # -- programs -------------------------------------------------------------------------------------------------------
 
 
 class ProcessTree:
-    """A program with what it starts: its process group, or with `whole_session` all groups of its session."""
+    """A program with what it starts: all processes of its session."""
 
-    def __init__(self, process: Process, *, whole_session: bool) -> None:
-        self._process, self._whole_session = process, whole_session
+    def __init__(self, process: Process) -> None:
+        self._process = process
 
     @property
     def pid(self) -> int:
@@ -133,22 +127,15 @@ class ProcessTree:
 
     def terminate(self) -> None:
         """Ask the processes to end."""
-        self._signal(signal.SIGTERM)
+        signal_session(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
         """End the processes."""
-        self._signal(signal.SIGKILL)
+        signal_session(self.pid, signal.SIGKILL)
 
     def release(self) -> None:
         """Call this when the tree has ended."""
         unwatch(self.pid)
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._whole_session:
-            signal_session(self.pid, number)
-            return
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, number)
 
 
 async def start(
@@ -159,11 +146,9 @@ async def start(
     stdin: int,
     stdout: int,
     stderr: int,
-    whole_session: bool = False,
     may_be_apart: bool = False,
-    is_watched: bool = True,
 ) -> ProcessTree:
-    """Start a program. With `is_watched`, its tree is killed if this process ends before `release()`.
+    """Start a program. Its tree is killed if this process ends before `release()`.
 
     `may_be_apart`: as no descendant of this process, after `keep_apart()`. Raises OSError and ValueError.
     """
@@ -174,9 +159,8 @@ async def start(
         process = await anyio.open_process(
             command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env, start_new_session=True
         )
-    if is_watched:
-        watch(process.pid)
-    return ProcessTree(process, whole_session=whole_session)
+    watch(process.pid)
+    return ProcessTree(process)
 
 
 # -- signals and the parent -----------------------------------------------------------------------------------------
@@ -220,8 +204,3 @@ def wait_for_parent(parent: int) -> None:
     """Block until `parent` is our parent no more."""
     while os.getppid() == parent:
         time.sleep(_PARENT_SECONDS)
-
-
-def has_all_rights() -> bool:
-    """Return True for root, which Jupyter's servers must be told to accept."""
-    return os.geteuid() == 0

@@ -1,43 +1,12 @@
 """Programs with all that they start, pipes, signals, the parent process."""
 
+# ruff: noqa: F403, F405
 import sys
 
 if sys.platform == "win32":
-    from .windows import (
-        DETACHED,
-        ENDING_SIGNALS,
-        PIECE_BYTES,
-        SHELL,
-        PipeReader,
-        PipeWriter,
-        ProcessTree,
-        add_signal_handler,
-        alarm,
-        has_all_rights,
-        interrupt,
-        keep_apart,
-        parent,
-        start,
-        wait_for_parent,
-    )
+    from .windows import *
 else:
-    from .posix import (
-        DETACHED,
-        ENDING_SIGNALS,
-        PIECE_BYTES,
-        SHELL,
-        PipeReader,
-        PipeWriter,
-        ProcessTree,
-        add_signal_handler,
-        alarm,
-        has_all_rights,
-        interrupt,
-        keep_apart,
-        parent,
-        start,
-        wait_for_parent,
-    )
+    from .posix import *
 
 __all__ = [
     "DETACHED",
@@ -49,7 +18,6 @@ __all__ = [
     "ProcessTree",
     "add_signal_handler",
     "alarm",
-    "has_all_rights",
     "interrupt",
     "keep_apart",
     "parent",

@@ -18,7 +18,9 @@ from typing import Any, TypeVar
 import anyio
 
 if sys.platform == "win32":
-    from .jobs import Job, wait_for_handle
+    import _winapi
+
+    from .jobs import Job
     from .windows_files import direct_command
 
 assert sys.platform == "win32"
@@ -69,13 +71,24 @@ async def _done(future: Future[T]) -> T:
     return await asyncio.shield(asyncio.wrap_future(future))
 
 
-class PipeReader:
-    """The reading end of a pipe. At most one piece is read ahead."""
+class _Pipe:
+    """One end of a pipe, with the thread that reads from it or writes to it."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._worker = descriptor, _Worker()
-        self._piece: Future[bytes] | None = None
         self._is_closed = False
+
+    def close(self) -> None:
+        """Close it after what is unsent, without waiting for that. A read that waits ends with the other side's."""
+        if not self._is_closed:
+            self._is_closed = True
+            self._worker.end(partial(os.close, self._descriptor))  # a call that waits holds a lock on the descriptor
+
+
+class PipeReader(_Pipe):
+    """The reading end of a pipe. At most one piece is read ahead."""
+
+    _piece: Future[bytes] | None = None
 
     async def receive(self) -> bytes:
         """The next piece of any size; `b""` is the end. Never raises."""
@@ -89,20 +102,11 @@ class PipeReader:
         self._piece = None
         return data
 
-    def close(self) -> None:
-        """A read that waits ends with the program that holds the other end."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._worker.end(partial(os.close, self._descriptor))  # a call that waits holds a lock on the descriptor
 
-
-class PipeWriter:
+class PipeWriter(_Pipe):
     """The writing end of a pipe."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor, self._worker = descriptor, _Worker()
-        self._sent: Future[None] | None = None
-        self._is_closed = False
+    _sent: Future[None] | None = None
 
     @property
     def has_unsent(self) -> bool:
@@ -115,12 +119,6 @@ class PipeWriter:
             raise anyio.ClosedResourceError
         self._sent = self._worker.begin(partial(_write, self._descriptor, data))
         await _done(self._sent)
-
-    def close(self) -> None:
-        """Let the other side see the end of its input, after what is unsent; does not wait for it."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._worker.end(partial(os.close, self._descriptor))  # a call that waits holds a lock on the descriptor
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -173,9 +171,7 @@ async def start(
     stdin: int,
     stdout: int,
     stderr: int,
-    whole_session: bool = False,
     may_be_apart: bool = False,
-    is_watched: bool = True,
 ) -> ProcessTree:
     """Start a program. Its tree is killed if this process ends before `release()`. Raises OSError and ValueError."""
     job = Job()
@@ -190,7 +186,7 @@ async def start(
             creationflags=_FLAGS,
         )
         try:
-            job.adopt(process.pid)
+            job.adopt(int(process._handle))  # type: ignore[attr-defined]
         except OSError:
             process.kill()
             raise
@@ -261,9 +257,4 @@ def parent() -> int:
 
 def wait_for_parent(parent: int) -> None:
     """Block until the process with the handle `parent` has ended."""
-    wait_for_handle(parent)
-
-
-def has_all_rights() -> bool:
-    """Return False: Jupyter's servers have no such check here."""
-    return False
+    _winapi.WaitForSingleObject(parent, _winapi.INFINITE)

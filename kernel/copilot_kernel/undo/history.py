@@ -1,6 +1,6 @@
 """History of what each turn changed, and how to restore it.
 
-Nothing here raises because something could not be saved: a turn goes on, and its record says what cannot be restored.
+A failure to save does not raise: the turn continues, and its record names what cannot be restored.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .record import ChangedFile, TurnFiles, TurnRecorder, named
 from .repository import NO_GIT, SNAPSHOT_SECONDS, SNAPSHOT_TOO_SLOW, Repository, Snapshot
 from .tree import ABSENT, Tree, digest_of
 
-# Earlier ones cannot be undone.
+# Recorded turns; earlier ones cannot be undone.
 MAX_TURNS = 50
-# Snapshots in a row, two of each turn. Each goes on where the last one stopped.
+# Failed snapshots in a row after which no more are taken. Each continues where the last one stopped.
 MAX_FAILURES = 6
 NOTEBOOK_OPEN = "it is open beside the notebook"
 NOTHING_OPEN = OpenDocuments()
@@ -44,8 +44,10 @@ _EMPTY = digest_of(b"")
 
 @dataclass(frozen=True, slots=True)
 class UndoPlan:
-    """Effects of undoing a turn now. `certain` files were changed by its calls, and by nothing else; `uncertain` ones
-    may have been changed by something else, too. `skipped` are the others, with the reason.
+    """Effects of undoing a turn now.
+
+    Only calls of the turn changed the `certain` files; something else may have changed the `uncertain` ones, too.
+    `skipped` has the other files, each with the reason.
     """
 
     turn: TurnFiles
@@ -63,16 +65,16 @@ class Outcome:
 
 
 class _Snapshots:
-    """Taken in a thread, one after the other; not any more once several in a row were not possible."""
+    """Takes snapshots in a thread, one at a time. Stops after `MAX_FAILURES` failures in a row."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository, self._failures, self._deadline = repository, 0, 0.0
         self._is_over, self._thread = Event(), Thread()
-        # The one that was begun last, once it is there.
+        # The snapshot that was begun last, once it is complete.
         self._taken: list[Snapshot] = []
 
     def begin(self, since: Snapshot | None = None) -> None:
-        """Begin one, unless one is being made: that was begun before the first turn."""
+        """Begin a snapshot, unless `prepare` has begun one that is still being taken."""
         self._deadline = time.monotonic() + SNAPSHOT_SECONDS
         is_made = self._thread.is_alive() and not self._is_over.is_set()
         if not is_made and self._failures < MAX_FAILURES:
@@ -82,7 +84,7 @@ class _Snapshots:
             self._thread.start()
 
     def wait(self) -> Snapshot:
-        """Wait for the snapshot that was begun; cancel it if it is not done SECONDS after it was asked for."""
+        """Wait for the snapshot; cancel it if it takes longer than SNAPSHOT_SECONDS."""
         if self._thread.is_alive():
             self._thread.join(max(0.0, self._deadline - time.monotonic()))
         self._is_over.set()
@@ -91,15 +93,15 @@ class _Snapshots:
         return taken
 
     def _take(self, last: Thread, is_over: Event, taken: list[Snapshot], since: Snapshot | None) -> None:
-        if last.is_alive():  # it was broken off
+        if last.is_alive():  # it was cancelled
             last.join()
         taken.append(self._repository.snapshot(is_over.is_set, since))
 
 
 class UndoHistory:
-    """One for a conversation in `folder`. `notebook` is its file at the start; contents are saved below `state`.
+    """Undo history of a conversation in `folder`; contents of files are saved below `state`.
 
-    Unless it `is_on`, it records nothing.
+    `notebook` is the notebook's path at the start. Unless `is_on`, nothing is recorded.
     """
 
     def __init__(self, folder: str, state: Path, notebook: str = "", *, is_on: bool = True) -> None:
@@ -109,13 +111,13 @@ class UndoHistory:
         self._recorder: TurnRecorder | None = None
         self._is_hanging = False
         self._start: Snapshot | None = None
-        # By number; those that changed nothing are missing.
+        # Turns by number, without those that changed nothing.
         self.turns: dict[int, TurnFiles] = {}
         self._notebooks: set[str] = set()
         self.leave_out([notebook] if notebook else [])
 
     def leave_out(self, notebook: Iterable[str]) -> None:
-        """The notebook is, or may be, at these absolute paths now: they count in no turn."""
+        """Exclude absolute paths where the notebook is, or may be, from all turns."""
         self._notebooks |= set(filter(None, map(self.tree.relative, notebook)))
         for number, turn in list(self.turns.items()):
             files = tuple(file for file in turn.files if not self._is_excluded(file.path))
@@ -130,21 +132,21 @@ class UndoHistory:
             self._snapshots.begin()
 
     def begin(self) -> None:
-        """A turn begins: take a snapshot, without waiting for it."""
+        """Begin a turn with a snapshot, without waiting for it."""
         if self._is_on:
             self._recorder = TurnRecorder(self.tree, self._repository.store, self._is_excluded)
             self._start, self._is_hanging = None, False
             self._snapshots.begin()
 
     async def begun(self) -> None:
-        """Wait until the agent may begin, at most SECONDS after `begin`."""
+        """Wait until the agent may begin, at most SNAPSHOT_SECONDS after `begin`."""
         if self._recorder is not None and self._start is None:
             self._start = await to_thread.run_sync(self._snapshots.wait, abandon_on_cancel=True)
 
     def observe(self, call: ToolCall) -> None:
-        """Note a call of the turn that runs, which is new or has changed: it may write soon.
+        """Note a new or changed call of the running turn, which may write soon.
 
-        Waits for the disk, but not for one that hangs: then nothing that comes later in the turn can be undone.
+        Waits for the disk, at most SNAPSHOT_SECONDS: if it hangs, later changes of the turn cannot be undone.
         """
         if self._recorder is not None and not self._is_hanging and self._recorder.note(call):
             thread = Thread(target=self._recorder.look, args=(call,), daemon=True)
@@ -153,7 +155,7 @@ class UndoHistory:
             self._is_hanging = thread.is_alive()
 
     async def end(self, number: int) -> None:
-        """The turn that has begun is over; it is the one of this number. Takes at most two times SECONDS."""
+        """End the turn and record it under `number`. Takes at most twice SNAPSHOT_SECONDS."""
         recorder, start, self._recorder = self._recorder, self._start, None
         if recorder is None or start is None or not recorder.calls:
             return
@@ -174,7 +176,7 @@ class UndoHistory:
             del self.turns[min(self.turns)]
 
     def plan(self, number: int, shown: OpenDocuments = NOTHING_OPEN) -> UndoPlan:
-        """Return the plan of undoing a turn; nothing if it changed nothing, or is forgotten. Reads the files."""
+        """Return the plan for undoing a turn; empty if it changed nothing or is not recorded. Reads the files."""
         turn = self.turns.get(number, TurnFiles(number))
         beside = {os.path.realpath(path) for path in shown.beside}
         certain, uncertain, skipped = list[ChangedFile](), list[ChangedFile](), list[tuple[str, str]]()
@@ -192,9 +194,9 @@ class UndoHistory:
         return UndoPlan(turn, tuple(certain), tuple(uncertain), tuple(skipped))
 
     def restore(self, plan: UndoPlan, files: Sequence[ChangedFile]) -> Outcome:
-        """Restore `files` of `plan`, each wholly or not at all; never over something that has changed since.
+        """Restore `files` of `plan`, each completely or not at all, and no file that has changed since.
 
-        A new file goes only when nothing is left of the turn that it may be the last copy of.
+        Delete a new file only if it cannot be the last copy of a file that could not be restored.
         """
         new = [file for file in files if file.before == ABSENT]
         old = [file for file in files if file.before != ABSENT]
@@ -214,23 +216,23 @@ class UndoHistory:
         return Outcome(tuple(done), tuple((path, problem) for path, problem in skipped.items() if problem))
 
     def content_before(self, file: ChangedFile) -> bytes | None:
-        """Return the content of `file` before its turn; None if it was no file, or that is not saved. Blocks."""
+        """Return the content of `file` before its turn; None if it was not a regular file or is not saved. Blocks."""
         return self._repository.content(file.before.content) if file.before.kind == "file" else None
 
     def close(self) -> None:
-        """Remove what is saved."""
+        """Forget all turns and delete the saved contents."""
         self._recorder = None
         self.turns.clear()
         self._snapshots.wait()
         self._repository.close()
 
     def _is_excluded(self, path: str) -> bool:
-        """The notebook, the checkpoints of notebooks, and what no agent may write."""
+        """Return True for the notebook, checkpoints of notebooks, and files that no agent may write."""
         parts = path.split("/")
         return path in self._notebooks or ".ipynb_checkpoints" in parts or is_never_written(parts)
 
     def _missing(self, turn: TurnFiles) -> dict[str, str]:
-        """The files that do not hold what they held before, with that."""
+        """Return the digests of former contents, by path, of files that no longer have them."""
         held = {file.path: file.before.content for file in turn.files if file.before.kind == "file"}
         return {
             path: content
@@ -239,7 +241,7 @@ class UndoHistory:
         }
 
     def _restore_file(self, file: ChangedFile) -> str:
-        """Why not; empty if it was done."""
+        """Restore a file. Return why that failed; empty on success."""
         data = b"" if file.before == ABSENT else self._repository.content(file.before.content)
         if data is None:
             return CONTENT_GONE

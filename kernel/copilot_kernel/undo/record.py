@@ -110,6 +110,8 @@ class TurnRecorder:
             with suppress(HostError):  # it is outside
                 whole = os.path.join(self._tree.root, folder, named.removeprefix("file://"))
                 paths.add("/".join(locate(self._tree.root, whole).parts))
+                if (link := os.path.relpath(whole, self._tree.root)) in self._named:  # it was a file before
+                    paths.add(link)
         for path in paths:
             if not self._is_excluded(path):
                 self._look(path, call)
