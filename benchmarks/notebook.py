@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from tempfile import TemporaryDirectory
 from timeit import timeit
 
 from tests.ipython.conftest import ARGV, LOAD
+from tests.ipython.fake_page import FakePage, subshell
 from tests.ipython.playing import begin, prepare
 from tests.jupyter.front_end import FrontEnd, kernel_process
 
@@ -49,6 +51,8 @@ def run(scale: float = 1.0) -> Report:
         loadings = [_load(kept) for _ in range(rounds(15) + 1)][1:]
     report.add("%load_ext copilot_kernel, CPU time, median", median(loadings) * 1000, "ms", 20)
     _add_cells(report, rounds(300))
+    sent = _sent_for_others(rounds(20))
+    report.add("a turn: bytes to its page so that another can go on with it", sent, "bytes", 150)
     report.add("SIGINT in a blocking run → end of the cell, slowest", max(_stops(rounds(10))), "s", 1)
     return report
 
@@ -91,6 +95,16 @@ def _add_cells(report: Report, rounds: int) -> None:
     report.add("a cell without %copilot, extension loaded ÷ not loaded", loaded / floor, "×", 1.1)
     report.add("… after a turn of the agent ÷ not loaded", used / floor, "×", 1.1)
     report.add("… messages on iopub more than not loaded", max(ours) - plain, "", 0)
+
+
+def _sent_for_others(turns: int) -> float:
+    """Bytes for each turn of a page that sees all of them to their ends."""
+    with _kernel(LOAD) as front_end:
+        page = FakePage(front_end, {}, subshell(front_end))
+        for _ in range(turns):
+            page.play(front_end.execute("%copilot demo: say Hello"))
+        sent = [each["content"]["data"] for each in front_end.published if each["msg_type"] == "comm_msg"]
+    return sum(len(json.dumps(each)) for each in sent if each.get("event") in ("missed", "ended")) / turns
 
 
 def _stops(rounds: int) -> list[float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, WebSocketRoute, expect
 
 from ..jupyter.front_end import until
 from ..limits import LIMIT
@@ -25,6 +25,7 @@ OUTPUTS = """index => {
   const { model } = window.jupyterapp.shell.currentWidget.content.widgets[index];
   return [model.executionCount, model.outputs.toJSON()];
 }"""
+LOST = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.connectionStatus !== 'connected'"
 KERNEL = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.id"
 SOURCES = (
     "() => window.jupyterapp.shell.currentWidget.content.widgets.map(({ model }) => model.sharedModel.getSource())"
@@ -163,6 +164,50 @@ def test_a_click_counts_and_is_seen_although_the_page_is_loaded_again_before_its
     expect(notebook.output(0)).to_contain_text("allowed by you")
     gate(lab, "later").touch()
     assert kept(notebook) == expected
+
+
+def test_a_page_that_has_lost_its_connection_writes_what_it_has_missed(context: BrowserContext, lab: Lab) -> None:
+    expected = undisturbed(context, lab, turn(lab))
+    sockets: list[WebSocketRoute] = []
+    is_lost = False
+
+    def connect(socket: WebSocketRoute) -> None:
+        if is_lost:
+            socket.close()
+        else:
+            sockets.extend((socket, socket.connect_to_server()))
+
+    notebook = Notebook(context.new_page())
+    notebook.page.route_web_socket(re.compile("/channels"), connect)
+    lab.write("lost.ipynb", turn(lab))
+    notebook.page.goto(lab.address("lost.ipynb"))
+    notebook.wait_ready()
+    notebook.run(0, wait=False)
+    expect(notebook.output(0)).to_contain_text("First.")
+    is_lost = True
+    for socket in sockets:
+        socket.close()
+    notebook.page.wait_for_function(LOST)
+    gate(lab).touch()
+    is_lost = False
+    notebook.button(0, ALLOW).click()
+    assert kept(notebook) == expected
+    assert (lab.root / "made.txt").read_text() == "yes"
+
+
+def test_a_tab_that_was_open_before_the_first_turn_goes_on_when_the_one_that_asked_is_gone(
+    context: BrowserContext, lab: Lab
+) -> None:
+    gate(lab).touch()
+    first = Notebook.new(context, lab, "both.ipynb", turn(lab))
+    second = Notebook(context.new_page())
+    second.page.goto(lab.address("both.ipynb"))
+    second.wait_ready()
+    first.run(0, wait=False)
+    expect(first.button(0, ALLOW)).to_be_enabled()
+    first.page.close()
+    second.button(0, ALLOW).click()
+    expect(second.output(0)).to_contain_text("Done.")
 
 
 def test_of_two_tabs_only_the_one_that_asked_writes_and_the_other_goes_on_without_it(

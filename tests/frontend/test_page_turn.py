@@ -25,11 +25,18 @@ class Page:
     has_widgets = True
 
     def __init__(self, is_there: bool = True) -> None:
-        self.is_there, self.posted, self.asked, self.withdrawn = is_there, list[dict[str, Any]](), asyncio.Event(), 0
+        self.there, self.posted, self.asked, self.withdrawn = (
+            asyncio.Event(),
+            list[dict[str, Any]](),
+            asyncio.Event(),
+            0,
+        )
         self.question: PermissionQuestion | None = None
+        if is_there:
+            self.there.set()
 
-    async def known(self) -> bool:
-        return self.is_there
+    async def arrives(self) -> None:
+        await self.there.wait()
 
     def post(self, event: str, **more: Any) -> None:
         self.posted.append({"event": event, **more})
@@ -167,3 +174,18 @@ async def test_without_a_page_only_the_cell_asks() -> None:
     await scene.cell.typed.put("1")
     assert (await asyncio.wait_for(asking, LIMIT)).allows
     assert not scene.page.asked.is_set()
+
+
+async def test_a_page_that_comes_while_the_question_is_open_lists_it() -> None:
+    scene = Scene(Page(is_there=False))
+    asking = scene.ask()
+    async with asyncio.timeout(LIMIT):
+        while not scene.cell.prompts:
+            await asyncio.sleep(0)
+        assert scene.lists() == []
+        scene.page.there.set()
+        while not scene.lists():
+            await asyncio.sleep(0)
+        assert scene.lists() == [["7"]]
+        await scene.cell.typed.put("1")
+        assert (await asking).allows

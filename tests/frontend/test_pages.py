@@ -30,6 +30,8 @@ class Kernel:
         self.comms: dict[str, str] = {}
         """The session of each comm's page."""
         self.answering: set[str] = set()
+        self.answers_at_once = False
+        """The page's answer is handled before `send` returns, as another thread may do."""
         self.sent: list[tuple[str, Message, Message]] = []
         self.pages = Pages(self)
         self._numbers = count(1)
@@ -58,7 +60,10 @@ class Kernel:
         id = next((id for id, each in reversed(self.comms.items()) if each == session), "")
         if session in self.answering and (found := comm.get_comm_manager().comms.get(id)):
             handle = found.handle_close if kind == "comm_close" else found.handle_msg
-            asyncio.get_running_loop().call_soon(handle, request.parent)
+            if self.answers_at_once:
+                handle(request.parent)
+            else:
+                asyncio.get_running_loop().call_soon(handle, request.parent)
         return request
 
     async def run(self, session: str, **options: str) -> Cell:
@@ -210,6 +215,36 @@ async def test_a_page_whose_connection_was_lost_gets_its_own_turns_again(kernel:
     await kernel.connect("second")
     assert (await kernel.connect("first"))["turns"] == [told(cell)]
     assert kernel.events("second") == [{"event": "missed", "turns": [], "known": ["c1"]}]
+
+
+async def test_an_answer_counts_however_soon_it_comes(kernel: Kernel) -> None:
+    kernel.answers_at_once = True
+    cell = await kernel.run("first")
+    assert kernel.pages.of(cell).is_there
+
+
+async def test_the_turn_of_a_page_that_never_answered_goes_to_the_next(kernel: Kernel) -> None:
+    cell = kernel.cell("first")
+    page = kernel.pages.of(cell)
+    assert (await kernel.connect("second"))["turns"] == [told(cell)]
+    assert page.is_there
+
+
+async def test_a_page_that_opens_a_comm_while_the_kernel_does_is_there_with_its_own(kernel: Kernel) -> None:
+    cell = kernel.cell("first")
+    waiting = asyncio.create_task(kernel.pages.of(cell).known())
+    await asyncio.sleep(0)
+    assert (await kernel.connect("first"))["turns"] == [told(cell)]
+    assert await waiting
+
+
+async def test_a_page_that_comes_back_takes_nothing_from_the_one_that_writes_now(kernel: Kernel) -> None:
+    cell = await kernel.run("first")
+    kernel.answering.clear()
+    assert (await kernel.connect("second"))["turns"] == [told(cell)]
+    assert (await kernel.connect("first"))["turns"] == []
+    other = await kernel.run("second", cell_id="c2")
+    assert kernel.pages.of(other).session == "second"
 
 
 async def test_a_cell_that_was_queued_on_a_page_that_is_gone_is_told_when_it_runs(kernel: Kernel) -> None:

@@ -318,17 +318,18 @@ def test_a_page_tells_where_the_notebook_is_after_a_rename(start_kernel: StartKe
 def test_a_page_that_goes_is_reported_and_the_next_one_is_found(start_kernel: StartKernel) -> None:
     agent = prepare(start_kernel())
     agent.run("from copilot_kernel.frontend import page_comm\npage_comm.CALL_SECONDS = 0.3")
-    page = FakePage(agent, {"cell": ""})
+    gone = FakePage(agent, {"cell": ""})
     request = begin(agent, "await notebook.read(None, outputs=False)")
     opened = agent.see(lambda m: m["content"].get("target_name") == "copilot.notebook")
-    page.comm = opened["content"]["comm_id"]
-    page.send({"hello": 1, "session": agent.client.session.session, "path": ""})
+    gone.comm = opened["content"]["comm_id"]
+    gone.send({"hello": 1, "session": agent.client.session.session, "path": ""})
     agent.finish(request)
     assert value(agent, "type(played).__name__, str(played)") == (
         "NoPage",
         GONE,
     )
     agent.run(f"page_comm.CALL_SECONDS = {LIMIT}")
+    page = FakePage(agent, {"cell": ""}, _seen=len(agent.published))
     played(page, "await notebook.insert('x', 'code', None)")
-    assert page.comm != opened["content"]["comm_id"]
+    assert page.comm != gone.comm
     assert "x" in page.cells.values()

@@ -11,6 +11,7 @@ test('the status says what matters most', () => {
     [[], { kind: '', text: '' }],
     [[{ ...idle, current: false }], { kind: '', text: '' }],
     [[idle], { kind: 'idle', text: 'Copilot: idle' }],
+    [[{ ...idle, state: '' }], { kind: '', text: '' }],
     [[{ ...idle, standing: 'does not ask:\nmode yolo' }], { kind: 'idle', text: 'Copilot: idle · ⚠ does not ask: mode yolo' }],
     [[{ ...idle, standing: 'x', questions: 1 }, working], { kind: 'waiting', text: 'Copilot: 1 question waiting · ⚠ x' }],
     [[idle, working], { kind: 'working', text: 'Other: working' }],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import comm
@@ -32,7 +33,8 @@ ABSENT = "No page that shows this notebook lets the agent read or change its cel
 
 
 class PageComm(BaseComm):
-    """Sends with an explicit parent, from any thread. `id`: the page has opened it.
+    """Sends with an explicit parent, from any thread. `receive` is called with the page's messages. `id`: the page has
+    opened it.
 
     ipykernel's own comms have the page's answers handled where something was published last: on the main thread, which
     the user's code may block.
@@ -40,9 +42,9 @@ class PageComm(BaseComm):
 
     hears_refusal = True
 
-    def __init__(self, kernel: Any, request: Request, id: str = "") -> None:
+    def __init__(self, kernel: Any, request: Request, receive: Callable[[Message], None], id: str = "") -> None:
         self._kernel, self.request = kernel, request
-        self.on_message: Callable[[Message], None] = lambda _: None
+        self.receive = receive  # from the beginning: another thread may handle the answer before this one goes on
         if id:
             super().__init__(target_name=TARGET, comm_id=id, primary=False)
             comm.get_comm_manager().register_comm(self)
@@ -57,20 +59,15 @@ class PageComm(BaseComm):
         kernel = self._kernel
         kernel.session.send(kernel.iopub_socket, msg_type, content, self.request.parent, ident=self.topic)
 
-    def forget(self) -> None:
-        """The page has closed it."""
-        self._closed = True
-        comm.get_comm_manager().unregister_comm(self)
-
     def handle_msg(self, msg: Message) -> None:
         """Pass it on. IPython's events, which the base class triggers, would show unfinished figures."""
-        self.on_message(msg)
+        self.receive(msg)
 
     def handle_close(self, msg: Message) -> None:
         """Pass it on, but stay open: it may come from another page, which does not know this target."""
         self._closed = False
         comm.get_comm_manager().register_comm(self)  # looked up now: a kernel replaces the function when it starts
-        self.on_message(msg)
+        self.receive(msg)
 
 
 class PageListener(Protocol):
@@ -97,8 +94,10 @@ class Page:
         """Path of the notebook as the page calls it now."""
         self.has_widgets = True
         """Buttons in cells are shown."""
-        self._hello: asyncio.Future[bool] = self._loop.create_future()
-        """True if there is a page with the extension, once that is known."""
+        self._known = asyncio.Event()
+        """Set once the page has answered, or has been taken for gone."""
+        self._there = asyncio.Event()
+        """Set while there is a page with the extension."""
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._batch: list[Message] = []
         self._events: dict[str, Message] = {}
@@ -106,20 +105,19 @@ class Page:
         self._runs: dict[str, asyncio.Future[tuple[Request, str]]] = {}
         self._asked: dict[str, PermissionQuestion] = {}
         self._calls = 0
-        self._comm = PageComm(kernel, request, comm_id)
-        self._comm.on_message = self._receive
+        self._comm = PageComm(kernel, request, self._receive, comm_id)
         if comm_id:
             self._apply(request)
 
     @property
     def is_there(self) -> bool:
         """True if the page has answered, and has not gone since."""
-        return self._hello.done() and self._hello.result()
+        return self._there.is_set()
 
     @property
     def is_gone(self) -> bool:
         """True if the page has refused the comm, or has not answered."""
-        return self._hello.done() and not self._hello.result()
+        return self._known.is_set() and not self._there.is_set()
 
     def belongs_to(self, request: Request) -> bool:
         """Return True if the page was last asked for the cell of `request`."""
@@ -130,36 +128,32 @@ class Page:
         self._comm.request = request
 
     async def known(self) -> bool:
-        """Return True once the page has answered."""
+        """Return True once the page has answered, False if it has gone or does not answer in time."""
         try:
-            return await asyncio.wait_for(asyncio.shield(self._hello), HELLO_SECONDS)
-        except TimeoutError:
-            self._leave()
-            return False
-
-    async def answers(self) -> bool:
-        """Return True if the page is still there."""
-        try:
-            await asyncio.wait_for(self.call("read", ids=[]), HELLO_SECONDS)
-        except NoPage:
-            return False
-        except NotebookError:
-            return True
+            await asyncio.wait_for(self._known.wait(), HELLO_SECONDS)
         except TimeoutError:
             self._leave()
         return self.is_there
 
+    async def arrives(self) -> None:
+        """Wait until the page is there, however late, or another one in its place."""
+        await self._there.wait()
+
+    async def check(self) -> None:
+        """Find out whether the page is still there."""
+        try:
+            with suppress(NotebookError):
+                await asyncio.wait_for(self.call("read", ids=[]), HELLO_SECONDS)
+        except TimeoutError:
+            self._leave()
+
     def become(self, other: Page) -> None:
         """Be the page `other` from now on, for all who know this one; tell it how it is now."""
-        if self.is_there:
-            self._comm.close()
-        else:
-            self._comm.forget()
-        self._lose()
+        self.close()
         self.session, self.path, self.has_widgets = other.session, other.path, other.has_widgets
-        self._comm, self._hello = other._comm, other._hello
-        self._comm.on_message = self._receive
-        self._send_state()
+        self._comm = other._comm
+        self._comm.receive = self._receive
+        self._arrive()
 
     async def call(self, op: str, **args: Any) -> dict[str, Any]:
         """The page's reply. Calls that are made together are sent together.
@@ -215,7 +209,7 @@ class Page:
     def post(self, event: str, **more: Any) -> None:
         """Tell the page of an event, if there is one: as soon as that is known."""
         message = {"event": event, **more}
-        if event in LASTING or not self._hello.done():
+        if event in LASTING or not self._known.is_set():
             self._events[event] = message
         if self.is_there:
             self._comm.send(message)
@@ -245,7 +239,7 @@ class Page:
             case {"hello": _, "session": self.session}:
                 self.path = str(data.get("path") or "")
                 self.has_widgets = data.get("widgets") is not False
-                self._greet()
+                self._arrive()
             case {"run": str(run), "code": str(code)} if (requested := self._runs.get(run)) and not requested.done():
                 requested.set_result((request, code))
             case {"path": str(path)} if message["header"]["session"] == self.session:
@@ -257,18 +251,6 @@ class Page:
                 self._answered(key, _reply(option, data))
             case _:
                 self._tell(data, request)
-
-    def _greet(self) -> None:
-        """The page has answered, perhaps so late that it was taken for gone."""
-        if self.is_gone:
-            self._hello = self._loop.create_future()
-        self._settle_hello(True)
-        self._send_state()
-        self._events = {event: message for event, message in self._events.items() if event in LASTING}
-
-    def _send_state(self) -> None:
-        for message in (*self._events.values(), *map(_ask, self._asked.values())):
-            self._comm.send(message)
 
     def _tell(self, data: Any, request: Request) -> None:
         match data:
@@ -309,9 +291,13 @@ class Page:
         batch, self._batch = self._batch, []
         self._comm.send({"calls": batch})
 
-    def _settle_hello(self, found: bool) -> None:
-        if not self._hello.done():
-            self._hello.set_result(found)
+    def _arrive(self) -> None:
+        """The page is there, perhaps so late that it was taken for gone: tell it how it is now."""
+        self._there.set()
+        self._known.set()
+        for message in (*self._events.values(), *map(_ask, self._asked.values())):
+            self._comm.send(message)
+        self._events = {event: message for event, message in self._events.items() if event in LASTING}
 
     def _leave(self) -> None:
         """The page does not answer, or not any more."""
@@ -321,9 +307,8 @@ class Page:
             self._listener.left(self)
 
     def _lose(self) -> None:
-        if self.is_there:
-            self._hello = self._loop.create_future()
-        self._settle_hello(False)
+        self._there.clear()
+        self._known.set()
         for pending in self._pending.values():
             if not pending.done():
                 pending.set_exception(NoPage(GONE))

@@ -60,8 +60,9 @@ class PageTurn:
         """
         from .permission_question import PermissionQuestion  # which a first status must not wait for
 
-        if self.page is None or not await self.page.known():
+        if self.page is None:
             return
+        await self.page.arrives()
         can_ask = isinstance(question, PermissionQuestion)
         if self.page.has_widgets or not can_ask:
             await question.shown.wait()

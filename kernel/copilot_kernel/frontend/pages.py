@@ -166,11 +166,11 @@ class Pages:
     def _connected(self, comm_id: str, request: Request) -> None:
         page = Page(self._kernel, request, self, comm_id)
         before = self._pages.get(page.session)
-        if before is None:
-            self._pages[page.session] = page
-        else:  # its connection was lost; what was sent meanwhile may be, too
-            before.become(page)
+        if before is not None and before.session == page.session:
+            before.become(page)  # its connection was lost; what was sent meanwhile may be, too
             page = before
+        else:
+            self._pages[page.session] = page
         self._choose_soon(page.path, page)
 
     def _choose_soon(self, path: str, connected: Page | None = None) -> None:
@@ -186,9 +186,12 @@ class Pages:
         """
         async with self._choosing:
             known = dict.fromkeys((*self._pages.values(), *(turn.page for turn in self._turns.values())))
-            shown = [page for page in known if page.path == path]
-            there = [page for page in shown if page is connected or await page.answers()]
-            gone = [page for page in shown if page not in there]
+            shown = [page for page in known if page.path in (path, "")]  # one that never answered has not said which
+            for page in shown:
+                if page is not connected:
+                    await page.check()
+            there = [page for page in shown if page.is_there and page.path == path]
+            gone = [page for page in shown if page.is_gone]
             if not there:
                 return
             heir = self._inherit(there[0], gone)

@@ -26,7 +26,8 @@ const LOST = ['restarting', 'autorestarting', 'terminating', 'dead'];
 /** What one kernel has reported about its agent, and the way back. */
 export class Connection {
   agent = 'Copilot';
-  state = 'idle';
+  /** Empty as long as it is not known, as where another page writes. */
+  state = '';
   /** What the agent's own commands, options and modes have changed. */
   standing = '';
   /** @type {Waiting[]} */
@@ -43,6 +44,8 @@ export class Connection {
   #missed;
   /** Another page writes. */
   #waits = false;
+  /** The page has opened the comm, and the kernel has not yet said anything. */
+  isOpening = false;
 
   /**
    * @param {NotebookDocument} document @param {NotebookPanel} panel @param {Comm} comm
@@ -78,6 +81,7 @@ export class Connection {
 
   /** @param {Record<string, any>} data A message of the kernel's; unknown ones are ignored. */
   receive(data) {
+    this.isOpening = false;
     if (Array.isArray(data.calls)) this.#reply(data.calls);
     switch (data.event) {
       case 'turn': return this.#onTurn(data);
@@ -249,7 +253,7 @@ export class Connections {
   #watch(panel) {
     const { sessionContext } = panel;
     const register = () =>
-      sessionContext.session?.kernel?.registerCommTarget(TARGET, (comm, message) => this.#open(comm, message));
+      sessionContext.session?.kernel?.registerCommTarget(TARGET, (comm, message) => this.#open(panel, comm, message));
     register();
     sessionContext.kernelChanged.connect(() => {
       this.#end(panel);
@@ -272,8 +276,10 @@ export class Connections {
     const kernel = panel.sessionContext.session?.kernel;
     const language = languageOf(this.#app, panel);
     if (kernel?.connectionStatus !== 'connected' || !hasPrompts(panel.content, language)) return;
+    const before = this.of(panel);
     const { content } = await kernel.requestCommInfo({ target_name: TARGET });
-    if (panel.isDisposed || kernel.isDisposed || content.status !== 'ok') return;
+    const isConnected = this.of(panel) !== before; // the kernel has opened a comm meanwhile
+    if (isConnected || panel.isDisposed || kernel.isDisposed || content.status !== 'ok') return;
     if (!Object.keys(content.comms).length) {
       markLost(panel, language, []);
       return;
@@ -282,19 +288,23 @@ export class Connections {
     const isCarrier = (/** @type {Kernel | null | undefined} */ each) => each?.id === kernel.id && each.handleComms;
     const carrier = this.#tracker.find(each => isCarrier(each.sessionContext.session?.kernel));
     const comm = carrier?.sessionContext.session?.kernel?.createComm(TARGET);
-    if (comm) this.#connect(panel, kernel, comm, hello => comm.open(hello));
+    if (comm) this.#connect(panel, kernel, comm, hello => comm.open(hello)).isOpening = true;
   }
 
   /**
    * Everyone who is connected to the kernel hears this. Only the page that runs the cell answers; the connection that
-   * carries the comm may be another notebook's of this page.
-   * @param {Comm} comm @param {CommOpen} message
+   * carries the comm may be another notebook's of this page. Other pages now know that there is something to ask for.
+   * @param {NotebookPanel} hearer @param {Comm} comm @param {CommOpen} message
    */
-  #open(comm, message) {
+  #open(hearer, comm, message) {
     const { session = '' } = /** @type {{session?: string}} */ (message.parent_header);
     const panel = this.#tracker.find(each => each.sessionContext.session?.kernel?.clientId === session);
     const kernel = panel?.sessionContext.session?.kernel;
-    if (kernel) this.#connect(panel, kernel, comm, hello => comm.send(hello));
+    if (!kernel) {
+      if (!this.of(hearer)) void this.#ask(hearer);
+    } else if (!this.of(panel)?.isOpening) { // else the kernel takes the page's comm as the answer to its own
+      this.#connect(panel, kernel, comm, hello => comm.send(hello));
+    }
   }
 
   /** @param {NotebookPanel} panel @param {Kernel} kernel @param {Comm} comm @param {(hello: Record<string, any>) => void} greet */
@@ -310,6 +320,7 @@ export class Connections {
     const { clientId: session, handleComms: widgets } = kernel; // where there are no comms, there are no widgets
     greet({ hello: VERSION, session, path: connection.path, app: name, version, widgets });
     this.#listener.changed(connection);
+    return connection;
   }
 
   /** @param {NotebookPanel} panel */

@@ -25,7 +25,7 @@ export function summary(known) {
     return { kind: 'waiting', text: `${asking[0].agent}: ${questions} waiting${standing(asking[0])}` };
   }
   const working = known.filter(({ state }) => state === 'working');
-  const [shown] = [...working.filter(({ current }) => current), ...working, ...known.filter(({ current }) => current)];
+  const [shown] = [...working.filter(({ current }) => current), ...working, ...known.filter(({ state, current }) => state && current)];
   if (!shown) return { kind: '', text: '' };
   const kind = shown.state === 'working' ? 'working' : 'idle';
   return { kind, text: `${shown.agent}: ${kind}${standing(shown)}` };
