@@ -6,10 +6,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from jupyter_client.connect import LocalPortCache
 
 from ..jupyter.front_end import FrontEnd, kernel_process
-from ..ports import port_of_kernel
+from ..ports import use_for_kernels
 from .playing import prepare
 
 ARGV = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
@@ -17,13 +16,7 @@ LOAD = "%load_ext copilot_kernel"
 
 StartKernel = Callable[..., FrontEnd]
 
-
-@pytest.fixture(scope="session", autouse=True)
-def ports_of_kernels() -> Iterator[None]:
-    """Kernels that a test starts itself use ports that no other program is given."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LocalPortCache, "find_available_port", port_of_kernel)
-        yield
+use_for_kernels()
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ..ports import ports_of_kernels  # noqa: F401 - a fixture
+from ..ports import use_for_kernels
 from .asked import Wire
 from .front_end import ARGV, FrontEnd, installed, kernel_process
+
+use_for_kernels()
 
 
 @pytest.fixture(scope="module")
