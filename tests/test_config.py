@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 from copilot_kernel.config import (
-    HOSTS_NEED_SANDBOX,
     Settings,
-    load,
     made_state_folder,
     notebook,
     state_folder,
 )
+from copilot_kernel.config_reader import HOSTS_NEED_SANDBOX, load_settings
 from copilot_kernel.mcp_config import McpServer
 
 ORIGINS = {each.name: "default" for each in fields(Settings) if each.compare}
@@ -25,12 +24,12 @@ def write(path: Path, values: Any) -> Path:
 
 
 def test_without_anything_the_defaults_stand() -> None:
-    settings = load({}, [])
+    settings = load_settings({}, [])
     assert (settings, settings.origins, settings.problems) == (Settings(), ORIGINS, ())
 
 
 def test_the_environment_sets_every_field() -> None:
-    settings = load(
+    settings = load_settings(
         {
             "COPILOT_KERNEL_AGENT": " demo ",
             "COPILOT_KERNEL_CWD": "/project",
@@ -86,7 +85,7 @@ def test_the_environment_sets_every_field() -> None:
 )
 def test_what_is_no_sandbox_is_reported(tmp_path: Path, name: str, value: object) -> None:
     file = write(tmp_path / "a.json", {name: value})
-    settings = load({}, [file])
+    settings = load_settings({}, [file])
     assert (settings, len(settings.problems)) == (Settings(), 1)
     assert settings.problems[0].startswith(f"{file}: {name}: ")
 
@@ -101,7 +100,7 @@ def test_what_is_no_sandbox_is_reported(tmp_path: Path, name: str, value: object
     ],
 )
 def test_hosts_are_names_or_addresses_with_a_port(given: str, hosts: str | tuple[str, ...]) -> None:
-    settings = load({"COPILOT_KERNEL_SANDBOX": "on", "COPILOT_KERNEL_SANDBOX_HOSTS": given}, [])
+    settings = load_settings({"COPILOT_KERNEL_SANDBOX": "on", "COPILOT_KERNEL_SANDBOX_HOSTS": given}, [])
     expected = tuple(json.loads(hosts)) if isinstance(hosts, str) else hosts
     assert (settings.sandbox_hosts, settings.problems) == (expected, ())
 
@@ -115,27 +114,27 @@ def test_hosts_are_names_or_addresses_with_a_port(given: str, hosts: str | tuple
     ],
 )
 def test_with_a_list_of_hosts_that_cannot_be_read_no_host_is_reached(given: str) -> None:
-    settings = load({"COPILOT_KERNEL_SANDBOX": "on", "COPILOT_KERNEL_SANDBOX_HOSTS": given}, [])
+    settings = load_settings({"COPILOT_KERNEL_SANDBOX": "on", "COPILOT_KERNEL_SANDBOX_HOSTS": given}, [])
     assert (settings.sandbox_hosts, len(settings.problems)) == ((), 1)
     assert settings.problems[0].startswith("environment: sandbox_hosts: must be")
 
 
 def test_hosts_without_a_sandbox_are_reported() -> None:
-    settings = load({"COPILOT_KERNEL_SANDBOX_HOSTS": '["a.b"]'}, [])
+    settings = load_settings({"COPILOT_KERNEL_SANDBOX_HOSTS": '["a.b"]'}, [])
     assert settings.problems == (HOSTS_NEED_SANDBOX.format("environment"),)
 
 
 @pytest.mark.parametrize(("sandbox", "mode"), [("off", "default"), ("on", "sandboxed"), ("required", "sandboxed")])
 def test_the_mode_sandboxed_needs_a_sandbox(sandbox: str, mode: str) -> None:
     environ = {"COPILOT_KERNEL_SANDBOX": sandbox, "COPILOT_KERNEL_PERMISSION_MODE": "sandboxed"}
-    settings = load(environ, [])
+    settings = load_settings(environ, [])
     assert (settings.permission_mode, bool(settings.problems)) == (mode, mode == "default")
 
 
 def test_the_environment_outranks_the_file_and_the_personal_file_the_common_one(tmp_path: Path) -> None:
     personal = write(tmp_path / "personal.json", {"agent": "mine", "cwd": "/mine"})
     common = write(tmp_path / "common.json", {"agent": "ours", "cwd": "/ours", "allow": ["Read"]})
-    settings = load({"COPILOT_KERNEL_AGENT": "demo"}, [personal, common])
+    settings = load_settings({"COPILOT_KERNEL_AGENT": "demo"}, [personal, common])
     assert settings == Settings(agent="demo", cwd="/mine", allow=("Read",))
     assert settings.origins == {**ORIGINS, "agent": "environment", "cwd": str(personal), "allow": str(common)}
 
@@ -145,7 +144,7 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_defaults_stand(tmp_path:
     path = tmp_path / "bad.json"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     (tmp_path / "folder.json").mkdir()
-    settings = load({}, [tmp_path / "none.json", path, tmp_path / "folder.json"])
+    settings = load_settings({}, [tmp_path / "none.json", path, tmp_path / "folder.json"])
     assert (settings, settings.has_unread_rules) == (Settings(), True)
     assert len(settings.problems) == 2
     assert settings.problems[1].startswith(f"{path}: ")
@@ -178,14 +177,14 @@ NO_RULES = "must be a JSON array of strings, such as "
     ids=lambda text: text[:20],
 )
 def test_a_value_that_cannot_be_read_is_reported_and_the_default_stands(name: str, value: str, problem: str) -> None:
-    settings = load({f"COPILOT_KERNEL_{name}": value}, [])
+    settings = load_settings({f"COPILOT_KERNEL_{name}": value}, [])
     assert (settings, settings.origins) == (Settings(), ORIGINS)
     (found,) = settings.problems
     assert found.startswith(f"environment: {name.lower()}: {problem}")
 
 
 def test_a_variable_that_is_empty_is_an_empty_list() -> None:
-    settings = load({"COPILOT_KERNEL_DENY": " ", "COPILOT_KERNEL_PERMISSION_MODE": "acceptEdits"}, [])
+    settings = load_settings({"COPILOT_KERNEL_DENY": " ", "COPILOT_KERNEL_PERMISSION_MODE": "acceptEdits"}, [])
     assert (settings.deny, settings.problems, settings.permission_mode) == ((), (), "acceptEdits")
 
 
@@ -202,7 +201,7 @@ def test_a_variable_that_is_empty_is_an_empty_list() -> None:
 )
 def test_a_file_with_a_wrong_value_is_named(tmp_path: Path, values: dict[str, Any], problem: str) -> None:
     path = write(tmp_path / "copilot_kernel.json", values)
-    settings = load({}, [path])
+    settings = load_settings({}, [path])
     assert settings == Settings()
     (found,) = settings.problems
     assert found.startswith(f"{path}: {problem}")
@@ -211,7 +210,7 @@ def test_a_file_with_a_wrong_value_is_named(tmp_path: Path, values: dict[str, An
 def test_jupyters_config_path_is_where_the_file_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path))
     path = write(tmp_path / "copilot_kernel.json", {"agent": "demo"})
-    settings = load({})
+    settings = load_settings({})
     assert (settings.agent, settings.origins["agent"]) == ("demo", str(path))
 
 
@@ -235,7 +234,7 @@ def test_a_state_folder_that_cannot_be_made_fails_nothing(tmp_path: Path) -> Non
 
 
 def test_the_tests_themselves_leave_the_users_state_folder_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
-    assert state_folder(load()).is_relative_to(tmp_path_factory.getbasetemp())
+    assert state_folder(load_settings()).is_relative_to(tmp_path_factory.getbasetemp())
 
 
 def test_the_notebook_is_a_file_that_the_server_names(tmp_path: Path) -> None:
@@ -247,4 +246,4 @@ def test_the_notebook_is_a_file_that_the_server_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("raw", "value"), [("on", True), (True, True), ("off", False), (False, False)])
 def test_a_switch_is_on_or_off(tmp_path: Path, raw: Any, value: bool) -> None:
-    assert load({}, [write(tmp_path / "file.json", {"fs": raw})]) == Settings(fs=value)
+    assert load_settings({}, [write(tmp_path / "file.json", {"fs": raw})]) == Settings(fs=value)

@@ -4,7 +4,8 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from copilot_kernel.config import IN_PROJECT, Widening, allow_lists, is_in_own_kernelspec, load
+from copilot_kernel.config import Widening, allow_lists, is_in_own_kernelspec
+from copilot_kernel.config_reader import IN_PROJECT, load_settings
 
 from .test_config import write
 
@@ -12,7 +13,7 @@ from .test_config import write
 @pytest.mark.parametrize("mode", ["acceptedits", ""])
 def test_an_unknown_mode_is_reported_and_means_default_whatever_the_file_says(tmp_path: Path, mode: str) -> None:
     path = write(tmp_path / "copilot_kernel.json", {"permission_mode": "bypassPermissions"})
-    settings = load({"COPILOT_KERNEL_PERMISSION_MODE": mode}, [path])
+    settings = load_settings({"COPILOT_KERNEL_PERMISSION_MODE": mode}, [path])
     assert (settings.permission_mode, settings.origins["permission_mode"]) == ("default", "environment")
     (problem,) = settings.problems
     assert problem.startswith(f"environment: permission_mode: {mode!r} is not one of default, acceptEdits,")
@@ -20,7 +21,7 @@ def test_an_unknown_mode_is_reported_and_means_default_whatever_the_file_says(tm
 
 def test_what_one_place_asks_about_or_denies_no_other_place_lifts(tmp_path: Path) -> None:
     path = write(tmp_path / "file.json", {"allow": ["Read"], "ask": ["Edit"], "deny": ["Bash(rm *)"]})
-    settings = load(
+    settings = load_settings(
         {"COPILOT_KERNEL_ALLOW": "[]", "COPILOT_KERNEL_ASK": "[]", "COPILOT_KERNEL_DENY": '["WebFetch", "Bash(rm *)"]'},
         [path],
     )
@@ -33,7 +34,7 @@ def test_what_one_place_asks_about_or_denies_no_other_place_lifts(tmp_path: Path
 def test_while_rules_cannot_be_read_no_mode_and_no_setting_allows(tmp_path: Path, mode: str, lost: str) -> None:
     path = write(tmp_path / "file.json", '{"deny": ["Bash(rm *)"],}' if lost == "file" else {lost: {"Edit": True}})
     more = write(tmp_path / "more.json", {"allow": ["Bash"], "deny": ["Edit(data/**)"]})
-    settings = load({"COPILOT_KERNEL_PERMISSION_MODE": mode}, [path, more])
+    settings = load_settings({"COPILOT_KERNEL_PERMISSION_MODE": mode}, [path, more])
     assert (settings.permission_mode, settings.allow, settings.deny) == ("default", (), ("Edit(data/**)",))
     assert settings.problems[0].startswith(f"{path}: ")
     assert settings.problems[1:] == (
@@ -44,14 +45,14 @@ def test_while_rules_cannot_be_read_no_mode_and_no_setting_allows(tmp_path: Path
 
 def test_the_mode_stays_where_another_value_cannot_be_read_and_a_plan_stays_in_any_case(tmp_path: Path) -> None:
     path = write(tmp_path / "file.json", {"permission_mode": "bypassPermissions", "agent": 5, "agnet": "demo"})
-    assert load({}, [path]).permission_mode == "bypassPermissions"
+    assert load_settings({}, [path]).permission_mode == "bypassPermissions"
     plan = {"COPILOT_KERNEL_PERMISSION_MODE": "plan", "COPILOT_KERNEL_DENY": "{}"}
-    assert load(plan, [path]).permission_mode == "plan"
+    assert load_settings(plan, [path]).permission_mode == "plan"
 
 
 def test_of_several_lists_that_allow_each_is_kept_as_a_limit(tmp_path: Path) -> None:
     mine, ours = write(tmp_path / "mine.json", {"allow": ["Edit"]}), write(tmp_path / "ours.json", {"allow": ["Read"]})
-    settings = load({"COPILOT_KERNEL_ALLOW": '["Bash"]'}, [mine, ours])
+    settings = load_settings({"COPILOT_KERNEL_ALLOW": '["Bash"]'}, [mine, ours])
     lists = [(each.rules, each.origin, each.is_own) for each in allow_lists(settings)]
     assert lists == [(("Bash",), "environment", True), (("Read",), str(ours), False), (("Edit",), str(mine), False)]
 
@@ -73,11 +74,11 @@ def test_of_two_values_the_stricter_holds(tmp_path: Path, name: str, values: lis
             by_user = write(tmp_path / "user.json", {name: one, **sandbox})
             by_system = write(tmp_path / "system.json", {name: other})
             of_files, expected = (
-                load({}, [by_user, by_system]),
-                load({}, [write(tmp_path / "x.json", {name: strict, **sandbox})]),
+                load_settings({}, [by_user, by_system]),
+                load_settings({}, [write(tmp_path / "x.json", {name: strict, **sandbox})]),
             )
             assert getattr(of_files, name) == getattr(expected, name)
-            with_environment = load({f"COPILOT_KERNEL_{name.upper()}": other}, [by_user])
+            with_environment = load_settings({f"COPILOT_KERNEL_{name.upper()}": other}, [by_user])
             assert getattr(with_environment, name) == getattr(expected, name)
 
 
@@ -95,7 +96,7 @@ def test_what_two_lists_name_is_what_both_name(
     tmp_path: Path, name: str, one: list[str], other: list[str], both: tuple[str, ...]
 ) -> None:
     files = [write(tmp_path / "a.json", {name: one, "sandbox": "on"}), write(tmp_path / "b.json", {name: other})]
-    assert getattr(load({}, files), name) == getattr(load({}, files[::-1]), name) == both
+    assert getattr(load_settings({}, files), name) == getattr(load_settings({}, files[::-1]), name) == both
 
 
 @pytest.mark.parametrize(
@@ -122,13 +123,15 @@ def test_what_two_lists_name_is_what_both_name(
 )
 def test_what_the_environment_widens_is_known(name: str, value: str, widens: bool) -> None:
     variable = f"COPILOT_KERNEL_{name}"
-    assert load({variable: value}, []).widened == ((Widening(variable, value),) if widens else ())
+    assert load_settings({variable: value}, []).widened == ((Widening(variable, value),) if widens else ())
 
 
 def test_the_environment_widens_nothing_that_the_users_file_says(tmp_path: Path) -> None:
     said = {"permission_mode": "acceptEdits", "allow": ["Read"], "sandbox_write": ["/data"], "sandbox": "required"}
     strict = {"PERMISSION_MODE": "bypassPermissions", "ALLOW": '["Bash"]', "SANDBOX_WRITE": '["/"]', "SANDBOX": "off"}
-    settings = load({f"COPILOT_KERNEL_{name}": value for name, value in strict.items()}, [write(tmp_path / "a", said)])
+    settings = load_settings(
+        {f"COPILOT_KERNEL_{name}": value for name, value in strict.items()}, [write(tmp_path / "a", said)]
+    )
     assert settings.widened == ()
     assert (settings.permission_mode, settings.sandbox, settings.sandbox_write) == (
         "acceptEdits",
@@ -146,10 +149,10 @@ def test_a_file_in_the_project_or_its_work_tree_is_no_settings_file(
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", "../jupyter")
     Path("../jupyter").mkdir()
     file = write(Path("../jupyter/copilot_kernel.json"), {"permission_mode": "bypassPermissions"})
-    settings = load({})
+    settings = load_settings({})
     assert (settings.permission_mode, settings.problems) == ("default", (IN_PROJECT.format(file),))
     monkeypatch.setenv("HOME", str(tmp_path / "tree" / "project"))
-    assert load({}).permission_mode == "bypassPermissions"  # everything of the user's lies in the home folder
+    assert load_settings({}).permission_mode == "bypassPermissions"  # everything of the user's lies in the home folder
 
 
 @pytest.mark.parametrize(("where", "is_own"), [("elsewhere", True), ("project", False)])
@@ -163,5 +166,5 @@ def test_an_agent_in_a_kernelspec_is_the_users_unless_that_lies_in_the_project(
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / where))
     assert is_in_own_kernelspec("my agent", str(tmp_path / "project")) is is_own
     assert not is_in_own_kernelspec("your agent", str(tmp_path / "project"))
-    given = load({"COPILOT_KERNEL_AGENT": "other"}, [], own_agent="my agent")
+    given = load_settings({"COPILOT_KERNEL_AGENT": "other"}, [], own_agent="my agent")
     assert (given.agent, given.widened) == ("my agent", ())

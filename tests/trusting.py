@@ -2,16 +2,17 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from unittest.mock import patch
 
-from copilot_kernel import config
 from copilot_kernel.chat.trust import TrustStore, setting_items
+from copilot_kernel.config_reader import load_settings
 
 
 def trust_environment(environ: Mapping[str, str]) -> None:
     """Remember it where kernels with this environment look, so that they start without a question."""
     with patch.dict(os.environ, environ):
-        settings = config.load()
+        settings = load_settings()
         for agent in (settings.agent, "demo"):
-            settings = config.replace(settings, agent=agent)
+            settings = replace(settings, agent=agent)
             TrustStore(settings).remember(setting_items(settings), "trusted")

@@ -1,23 +1,16 @@
-"""Settings, and where each of them came from.
-
-Precedence: environment (`COPILOT_KERNEL_*`) over config files (`copilot_kernel.json` in Jupyter's config path, outside
-the project) over defaults. But of what limits the agent, no place loosens what another one says: the stricter value
-holds (`Setting.order`), lists are joined (`Setting.join`), and of several lists that allow, each must cover a call. A
-value that cannot be read is reported in `Settings.problems` and left out. While a list of rules cannot be read, no
-permission mode that allows begins, and no setting allows anything.
-"""
+"""Settings: what there is to set, permission modes, and the places of files. `config_reader.py` reads them."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from .mcp_config import McpServer, parse_servers, without_own_name
+from .mcp_config import McpServer, without_own_name
 from .programs import is_inside, project_folders
 from .setting_values import (
     Parse,
@@ -36,7 +29,6 @@ from .setting_values import (
     union,
 )
 
-HOSTS_NEED_SANDBOX = "{}: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)"
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
 AGENT_ARGUMENT = "--agent={}"
@@ -60,7 +52,6 @@ _ALLOWING_MODES = ("acceptEdits", "bypassPermissions", SANDBOXED)
 BUILT_IN_AGENTS = ("", "copilot", "demo")
 """Names that start only what is installed with this package, or GitHub's CLI."""
 AGENT, DEMO_COMMAND = f"{PREFIX}AGENT", f"{PREFIX}DEMO_COMMAND"
-IN_PROJECT = "{}: ignored because it is in the project"
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,59 +279,7 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
-def load(
-    environ: Mapping[str, str] | None = None,
-    paths: list[Path] | None = None,
-    *,
-    own_agent: str = "",
-    start_folder: str = "",
-) -> Settings:
-    """Settings from the environment and the config files `paths`, the most personal first (default: Jupyter's).
-
-    `own_agent`: that of the user's kernelspec, which goes before all others. `start_folder`: by default, the current
-    one, as a command line means it.
-    """
-    environ = os.environ if environ is None else environ
-    start_folder = start_folder or os.getcwd()  # noqa: TID251
-    reader, folders = _Reader(), _folders(start_folder, environ)
-    for path in reversed(config_files() if paths is None else paths):
-        if path.exists() and is_inside(path, folders):
-            reader.problems.append(IN_PROJECT.format(path))
-        else:
-            reader.read_file(path)
-    own = reader.settings()
-    names = {variable(name): name for name in SETTINGS}
-    reader.read(ENVIRONMENT, {names[key]: value for key, value in environ.items() if key in names})
-    if own_agent:
-        reader.found["agent"], reader.origins["agent"] = own_agent, KERNELSPEC
-    settings = reader.settings()
-    widened = tuple(_widened(own, settings, environ))
-    settings = replace(settings, start_folder=start_folder, widened=widened, own_state=own.state)
-    if settings.sandbox == "off" and settings.sandbox_hosts is not None:
-        problem = HOSTS_NEED_SANDBOX.format(settings.origins["sandbox_hosts"])
-        settings = replace(settings, problems=(*settings.problems, problem))
-    return in_mode(settings, settings.permission_mode, settings.origins["permission_mode"])
-
-
-def _widened(own: Settings, settings: Settings, environ: Mapping[str, str]) -> Iterator[Widening]:
-    for name, setting in SETTINGS.items():
-        before, after = getattr(own, name), getattr(settings, name)
-        if settings.origins[name] == ENVIRONMENT and before != after and _is_widening(name, setting, own, after):
-            yield Widening(variable(name), environ[variable(name)].strip())
-    if command := environ.get(DEMO_COMMAND):
-        yield Widening(DEMO_COMMAND, command)
-
-
-def _is_widening(name: str, setting: Setting, own: Settings, after: Any) -> bool:
-    if setting.order:
-        return setting.is_wider(getattr(own, name), after)
-    if name == "agent":
-        return after not in BUILT_IN_AGENTS
-    is_limit = name == "allow" or setting.join is not None  # a second list only limits the first one
-    return setting.widens and (own.origins[name] == "default" or not is_limit)
-
-
-def _folders(start_folder: str, environ: Mapping[str, str]) -> tuple[Path, ...]:
+def project_places(start_folder: str, environ: Mapping[str, str]) -> tuple[Path, ...]:
     """Return folders where an agent, or whoever has written the project, may have put a file."""
     named = Settings(cwd=environ.get(f"{PREFIX}CWD", ""), start_folder=start_folder).folder
     return tuple({*project_folders(start_folder), *project_folders(named)})
@@ -379,10 +318,10 @@ def allow_lists(settings: Settings) -> tuple[AllowList, ...]:
     """Return the lists that are stated anywhere, also empty ones."""
     origin = settings.origins.get("allow", "default")
     is_stated = bool(settings.allow) or origin != "default"
-    return (*([_allow_list(settings.allow, origin)] if is_stated else ()), *settings.allow_limits)
+    return (*([allow_list(settings.allow, origin)] if is_stated else ()), *settings.allow_limits)
 
 
-def _allow_list(rules: tuple[str, ...], origin: str) -> AllowList:
+def allow_list(rules: tuple[str, ...], origin: str) -> AllowList:
     """Return a list of allow rules. A user may add rules to it, unless it is one of the system's files."""
     return AllowList(rules, origin, not os.path.isabs(origin) or origin == str(user_file()))
 
@@ -417,7 +356,7 @@ def is_in_own_kernelspec(agent: str, start_folder: str) -> bool:
     """Return True if a kernelspec outside the project names this agent, as `copilot-kernel install` writes it."""
     from jupyter_core.paths import jupyter_path
 
-    folders = _folders(start_folder, os.environ)
+    folders = project_places(start_folder, os.environ)
     for folder in map(Path, jupyter_path("kernels")):
         for file in folder.glob("*/kernel.json") if not is_inside(folder, folders) else ():
             with suppress(OSError, ValueError, AttributeError):
@@ -444,67 +383,3 @@ def made_state_folder(settings: Settings) -> Path:
     with suppress(OSError):  # who writes into it says what that costs
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
-
-
-class _Reader:
-    """Collects values; what is read later counts more, unless it is about limits."""
-
-    def __init__(self) -> None:
-        self.found: dict[str, Any] = {}
-        self.origins = dict.fromkeys(SETTINGS, "default")
-        self.problems: list[str] = []
-        self.limits: list[AllowList] = []
-        self.has_unread_rules = False
-
-    def read_file(self, path: Path) -> None:
-        try:
-            values = json.loads(path.read_text("utf-8"))
-            if not isinstance(values, dict):
-                raise ValueError("must contain a JSON object")
-        except FileNotFoundError:
-            return
-        except (OSError, ValueError, RecursionError) as error:
-            self.problems.append(f"{path}: {error}")
-            self.has_unread_rules = True
-            return
-        self.read(str(path), values)
-
-    def read(self, origin: str, values: Mapping[str, Any]) -> None:
-        for name, raw in values.items():
-            if name not in SETTINGS:
-                self.problems.append(f"{origin}: unknown setting {name!r}")
-                continue
-            setting = SETTINGS[name]
-            try:
-                self._add(name, setting.parse(raw), origin)
-            except (ValueError, TypeError, RecursionError) as error:
-                self.problems.append(f"{origin}: {name}: {error}")
-                if setting.parse is rule_list:
-                    self.has_unread_rules = True
-                elif setting.join:  # nothing is the strictest of lists
-                    self._add(name, (), origin)
-
-    def _add(self, name: str, value: Any, origin: str) -> None:
-        """No place loosens what another one says."""
-        setting = SETTINGS[name]
-        if name in self.found:
-            before, stated = self.found[name], self.origins[name]
-            if name == "allow":
-                self.limits.append(_allow_list(before, stated))
-            elif setting.join:
-                value, origin = setting.join(before, value), f"{stated}, {origin}"
-            elif setting.order and setting.rank(before) <= setting.rank(value):
-                return
-        self.found[name], self.origins[name] = value, origin
-
-    def settings(self) -> Settings:
-        """Return the settings that were read up to now."""
-        servers, problems = parse_servers(self.found.get("mcp_servers", []))
-        own = [f"{self.origins['mcp_servers']}: mcp_servers: {problem}" for problem in problems]
-        return Settings(
-            **{**self.found, "mcp_servers": servers},
-            allow_limits=tuple(self.limits),
-            origins=dict(self.origins),
-            problems=(*self.problems, *own),
-            has_unread_rules=self.has_unread_rules,
-        )

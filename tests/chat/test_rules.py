@@ -18,7 +18,8 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import rules
 from copilot_kernel.chat.permission import OUR_OPTIONS
 from copilot_kernel.chat.rules import LOCKED, PolicyEvaluator, lock_file, save_rule
-from copilot_kernel.config import Settings, load
+from copilot_kernel.config import Settings
+from copilot_kernel.config_reader import load_settings
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.policy import Decision
@@ -63,7 +64,7 @@ async def test_each_list_that_allows_must_cover_a_call(tmp_path: Path) -> None:
         return (await evaluator.decide(call, OUR_OPTIONS, None)).outcome == "allow"
 
     for environ, by_list, by_click in (({}, True, False), ({"COPILOT_KERNEL_ALLOW": '["Bash(ls)"]'}, False, True)):
-        evaluator = PolicyEvaluator(replace(load(environ, [system]), cwd=str(tmp_path)))
+        evaluator = PolicyEvaluator(replace(load_settings(environ, [system]), cwd=str(tmp_path)))
         assert await allowed(evaluator, "ls")
         assert await allowed(evaluator, "date") is by_list
         await evaluator.add_rule("allow", "Bash(date)")

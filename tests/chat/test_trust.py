@@ -9,10 +9,10 @@ from pathlib import Path
 
 import anyio
 import pytest
-from copilot_kernel import config
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.chat.trust import REFUSE, SANDBOX, TRUST, USE, TrustGate, TrustStore, running_files
 from copilot_kernel.config import Settings, Widening
+from copilot_kernel.config_reader import load_settings
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.question import QuestionView
@@ -255,7 +255,7 @@ async def test_files_and_settings_are_one_question(opened: Open, plant: Callable
 
 def test_only_a_command_that_is_used_is_asked_about() -> None:
     environ = {"COPILOT_KERNEL_AGENT": "sh -c id", "COPILOT_KERNEL_DEMO_COMMAND": "sh -c id"}
-    settings = config.load(environ, [])
+    settings = load_settings(environ, [])
 
     def asked(settings: Settings) -> list[str]:
         found = TrustGate(settings, ConversationState(), lambda _: False, can_sandbox=False).look()

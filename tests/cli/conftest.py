@@ -11,8 +11,9 @@ from subprocess import CompletedProcess
 
 import anyio
 import pytest
-from copilot_kernel import cli, config
+from copilot_kernel import cli
 from copilot_kernel.chat import open_chat
+from copilot_kernel.config_reader import load_settings
 
 from ..chat.people import ask
 from ..trusting import trust_environment
@@ -79,7 +80,7 @@ def converse(surroundings: Surroundings) -> Callable[..., str]:
     """Have a turn with the agent; the id of its session."""
 
     async def one_turn(prompt: str) -> str:
-        async with open_chat(config.load()) as chat:
+        async with open_chat(load_settings()) as chat:
             return (await ask(chat, prompt)).session_id
 
     def run(prompt: str, **more: str) -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from copilot_kernel import config
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import open_chat
 from copilot_kernel.chat.agent_start import READ_ONLY
+from copilot_kernel.config_reader import load_settings
 from copilot_kernel.sandbox.sandbox import SUMMARY
 
 from ..chat.people import Person
@@ -37,7 +37,7 @@ COMMAND = (
 
 async def _said(prompt: str, name: str = "book.ipynb") -> Json:
     """What was answered in a conversation of the notebook, and what a reader saw."""
-    settings, person = config.load(), Person()
+    settings, person = load_settings(), Person()
     book = Path(settings.folder, name)
     async with asyncio.timeout(SECONDS), open_chat(settings, str(book), live=FakeNotebook("x = 1")) as chat:
         turn = await chat.ask([TextBlock(prompt)], person)

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from copilot_kernel import config
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import open_chat
+from copilot_kernel.config_reader import load_settings
 from copilot_kernel.sandbox import Kind
 
 from ..agent.attempts import ATTEMPTS, FOR_ROOT, HOOKS, SETTINGS, Place
@@ -79,7 +79,7 @@ def _results(sandbox: str, *, has_hosts: bool = False) -> Results:
 
 async def _asked(place: Place, sandbox: str, has_hosts: bool) -> Results:
     """What each attempt returned. The agent has ended afterwards."""
-    settings = config.load(
+    settings = load_settings(
         {
             "COPILOT_KERNEL_AGENT": f"{place.home}/bin/copilot {ROOT}/tests {ROOT}/tests/agent/hostile.py",
             "COPILOT_KERNEL_CWD": str(place.project),

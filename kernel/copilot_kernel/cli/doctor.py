@@ -13,13 +13,14 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
-from .. import __version__, config, sandbox
+from .. import __version__, sandbox
 from ..acp.locate import located, start_advice
 from ..acp.messages import AgentInfo
 from ..agentd.key import DIGEST_CHARS
 from ..agentd.sockets import socket_path
 from ..chat import Chat
 from ..config import LANGUAGE, Settings
+from ..config_reader import load_settings
 from ..errors import CopilotError
 from ..jupyter.dispatch import changed_internals
 from ..mcp_config import describe
@@ -48,7 +49,7 @@ class Check:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check and print; 1 if something that is needed is broken."""
-    settings = config.load()
+    settings = load_settings()
     checks = examine(settings, start=not arguments.no_start)
     ok = all(check.state != "broken" for check in checks)
     print(_json(checks, settings, ok) if arguments.json else _text(checks, settings))

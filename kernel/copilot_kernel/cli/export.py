@@ -21,7 +21,7 @@ from ..store.sessions import folders, stored
 from ..store.turns import PastTurn, turns
 from . import notebook
 from .notebook import Past
-from .sessions import IndexedSession, find_session, load_settings, session_index, where, with_chat
+from .sessions import IndexedSession, find_session, session_index, settings_with, where, with_chat
 
 EMPTY = "This session is empty; no notebook was written."
 REPLAY_SECONDS = 300.0
@@ -30,7 +30,7 @@ REPLAY_SECONDS = 300.0
 
 def run(arguments: argparse.Namespace) -> int:
     """Find the session, get its conversation, write it."""
-    settings = load_settings(arguments.agent)
+    settings = settings_with(arguments.agent)
     target = Path(arguments.output)
     notebook.refuse_existing(target, arguments.force)
     session = _find(settings, arguments)

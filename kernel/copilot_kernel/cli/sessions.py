@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import anyio
 
-from .. import config
 from ..acp.messages import SessionInfo
 from ..chat import Chat, open_chat
 from ..chat.retry import Retry
 from ..config import Settings
+from ..config_reader import load_settings
 from ..errors import AgentStartFailed, CopilotError, UsageError
 from ..rendering.plain import clean, one_line, visible_line
 from ..rendering.report import Report, render_report
@@ -49,7 +49,7 @@ class IndexedSession:
 
 def run(arguments: argparse.Namespace) -> int:
     """List the sessions; 1 if there is no store and the agent could not be asked."""
-    settings = load_settings(arguments.agent)
+    settings = settings_with(arguments.agent)
     places = folders(os.environ, arguments.config_dir)
     sessions, problem = session_index(stored(places), settings, ask=not arguments.offline, here=arguments.here)
     if arguments.here:
@@ -61,9 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILED if problem and not any(map(Path.is_dir, places)) else 0
 
 
-def load_settings(agent: str | None) -> Settings:
+def settings_with(agent: str | None) -> Settings:
     """The settings, with `agent` instead of theirs if it is given."""
-    settings = config.load()
+    settings = load_settings()
     return settings if agent is None else replace(settings, agent=agent.strip())
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from .. import config
+from ..config_reader import load_settings
 from ..errors import AuthRequired, CopilotError
 from . import gateway, vs_code
 from .cell import Cell
@@ -43,7 +43,7 @@ class KernelSession(ChatRunner):
 
     `before` is what an earlier session of this process left when it ended: this one goes on there. `guard_seconds`:
     see `Card`. The agent gets tools for `notebook`, if there is one. `environ` is the environment with which the
-    process was started, and `started_in` the folder, where cells can change them; `own_agent`: see `config.load`.
+    process was started, and `started_in` the folder, where cells can change them; `own_agent`: see `load_settings`.
     """
 
     def __init__(
@@ -306,7 +306,7 @@ class KernelSession(ChatRunner):
     def load(self) -> Settings:
         """Read the settings."""
         start_folder = gateway.notebook_folder(self._environ) or self._started_in
-        return config.load(self._environ, own_agent=self._own_agent, start_folder=start_folder)
+        return load_settings(self._environ, own_agent=self._own_agent, start_folder=start_folder)
 
     def _load_settings(self) -> Settings:
         from ..permissions.rulebook import Rulebook

@@ -15,8 +15,8 @@ from jupyter_server.utils import url_path_join
 from tornado.ioloop import PeriodicCallback
 from traitlets import Bool, Enum, Float, Int, List, TraitError, Unicode, default, validate
 
-from .. import config
-from ..config import PERMISSION_MODES, Settings
+from ..config import PERMISSION_MODES, Settings, in_mode
+from ..config_reader import load_settings
 from ..permissions.rulebook import Rulebook
 from . import status
 from .catalogue import ModelCatalogue
@@ -124,7 +124,7 @@ class CopilotApp(ExtensionApp):
 
     @default("activity_timeout")
     def _timeout_of_kernels(self) -> float:
-        return config.load().activity_timeout
+        return load_settings().activity_timeout
 
     @validate("cors_origins")
     def _origins_as_browsers_send_them(self, proposal: Any) -> list[str]:
@@ -152,7 +152,7 @@ class CopilotApp(ExtensionApp):
 
     def initialize_settings(self) -> None:
         """Build what handlers share; nothing is started here."""
-        loaded = config.load()
+        loaded = load_settings()
         folder = loaded.cwd or str(self._serverapp().root_dir)
         # Nobody is asked about the server's environment: it counts as the settings of whoever runs the server.
         base = replace(loaded, cwd=folder, fs=False, terminal=False, agent_sharing="off", widened=())
@@ -199,7 +199,7 @@ class CopilotApp(ExtensionApp):
         """
         origins = {**base.origins, "allow": f"CopilotApp.{allow}"}
         settings = replace(base, allow=tuple(getattr(self, allow)), allow_limits=(), origins=origins)
-        return config.in_mode(settings, getattr(self, mode), f"CopilotApp.{mode}")
+        return in_mode(settings, getattr(self, mode), f"CopilotApp.{mode}")
 
     def _log_problems(self, base: Settings) -> None:
         problems = list(base.problems)
