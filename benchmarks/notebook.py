@@ -51,8 +51,7 @@ def run(scale: float = 1.0) -> Report:
         loadings = [_load(kept) for _ in range(rounds(15) + 1)][1:]
     report.add("%load_ext copilot_kernel, CPU time, median", median(loadings) * 1000, "ms", 20)
     _add_cells(report, rounds(300))
-    sent = _sent_for_others(rounds(20))
-    report.add("a turn: bytes to its page so that another can go on with it", sent, "bytes", 150)
+    report.add("a turn: bytes to its page so that another can take over", _sent_for_others(rounds(20)), "bytes", 150)
     report.add("SIGINT in a blocking run → end of the cell, slowest", max(_stops(rounds(10))), "s", 1)
     return report
 
