@@ -1,4 +1,4 @@
-"""Settings: what there is to set, permission modes, and the places of files. `config_reader.py` reads them."""
+"""Declarations of settings, permission modes, and the places of files. `config_reader.py` reads them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _setting(default: Any, parse: Parse, help: str, **more: Any) -> Any:
 class Settings:
     """Settings of the user. `origins` names the source of each field, `problems` what could not be read.
 
-    `docs/settings.md` is made from the declarations: `python -m tests.docs_lists` writes it anew.
+    `docs/settings.md` is made from the declarations: `python -m tests.docs_lists` regenerates it.
     """
 
     agent: str = _setting(

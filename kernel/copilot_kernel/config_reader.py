@@ -92,7 +92,7 @@ def _is_widening(name: str, setting: Setting, own: Settings, after: Any) -> bool
 
 
 class _Reader:
-    """Collects values; what is read later counts more, unless it is about limits."""
+    """Collects values. Later ones override earlier ones, except for limits."""
 
     def __init__(self) -> None:
         self.found: dict[str, Any] = {}

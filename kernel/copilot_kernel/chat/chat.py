@@ -80,7 +80,7 @@ class Chat:
     # What goes with the next prompt, and what went with the last one besides its text.
     attached: tuple[Block, ...] = ()
     sent: tuple[Block, ...] = ()
-    # The session that the agent was told about where it is.
+    # The session whose agent has had the introduction.
     _introduced: str = ""
     _stop: Stop = field(default_factory=Stop)
     # The one that got the prompt of the turn: an error may leave none.

@@ -48,7 +48,7 @@ SAVING_INTERRUPTED = "Interrupted while saving it to your settings; it may have 
 CLOSING_SECONDS = 1.0
 # Times that a call is shown; if it then changes again, it is rejected.
 MAX_REVISIONS = 5
-# A changed call is shown again after so many seconds without a further change, at the latest after the second number.
+# Seconds without a further change before a changed call is shown again, and the longest wait.
 SETTLE_SECONDS, MAX_SETTLE_SECONDS = 0.3, 3.0
 
 
@@ -97,7 +97,7 @@ class _Request:
         return self.stop is not None and self.stop.pressed
 
     async def unless_changed(self, work: Callable[[], Awaitable[T]]) -> T | None:
-        """Return the result of `work`; None if the call has changed, or changes meanwhile and so cancels the work."""
+        """Return the result of `work`; None if the call has changed. A change cancels the work."""
         if self.has_changed:
             return None
         with anyio.CancelScope() as self._scope:

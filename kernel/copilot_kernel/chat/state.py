@@ -201,7 +201,7 @@ class ConversationState:
                 view.show(entry)
 
 
-# -- updates of the session of the conversation, which agents send also before they have said its id ------------------
+# -- updates of the session of the conversation, which agents may send before its id is known ------------------------
 
 # The session that each names, and the update.
 Early = list[tuple[str, Update]]
@@ -209,7 +209,7 @@ Early = list[tuple[str, Update]]
 
 @dataclass(slots=True)
 class _Opening:
-    """A session that is being opened, and the updates that came before it was known what they belong to."""
+    """A session that is being opened, and the updates that came before its id was known."""
 
     # Empty for a new session, which has no id yet.
     id: str

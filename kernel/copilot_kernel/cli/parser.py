@@ -34,8 +34,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     """The arguments; `command` names the module that runs.
 
     Exits on a usage error, for --help and --version, and without words, after printing the help.
-    `serve` takes the options of `jupyter copilot` too, as `server_options`; the server itself checks them: to know them
-    takes loading Jupyter Server, which takes seconds.
+    `serve` takes the options of `jupyter copilot` too, as `server_options`; the server itself checks them, since
+    checking them here would mean loading Jupyter Server, which takes seconds.
     """
     parser = build()
     if not words:

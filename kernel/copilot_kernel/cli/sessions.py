@@ -28,7 +28,7 @@ from .error_text import FAILED
 
 MAX_TITLE_CHARS, MAX_FOLDER_CHARS = 60, 40
 AMBIGUOUS = "{} session ids begin with {}."
-LISTED = "`copilot-kernel sessions` lists them."
+LISTED = "`copilot-kernel sessions` lists all sessions."
 HEAD = ("ID", "Last used", "Where", "Folder", "Title")
 DISK, AGENT = "disk", "agent"
 

@@ -111,7 +111,7 @@ async def _follow(stage: Stage, id: str, pipe: PipeReader) -> str:
 
 @asynccontextmanager
 async def running(command: str, cwd: Path) -> AsyncIterator[tuple[ProcessTree, PipeReader]]:
-    """A command, which is killed on the way out with all that it has started; and its output."""
+    """Run a command; yield its processes and its output. At the exit, all of them are killed."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     env = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
     reading, writing = os.pipe()

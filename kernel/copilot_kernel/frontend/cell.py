@@ -89,7 +89,7 @@ class Cell:
         """The cell's id in the notebook; empty if it is not known."""
         self.front_end = kernel.comm_manager
         """The front end's widgets: `widgets_seen` is true once it has shown that it has the extension (before, it may
-        have it), `undrawn` once VS Code has not drawn a question's buttons: it draws none.
+        have it), `undrawn` once VS Code has not drawn a question's buttons.
         """
         self.widgets = live and cell_id is not None and kernel.widgets_work
         self.session = str(request.parent["header"]["session"])

@@ -292,7 +292,7 @@ class Page:
         self._comm.send({"calls": batch})
 
     def _arrive(self) -> None:
-        """The page is there, perhaps so late that it was taken for gone: tell it how it is now."""
+        """The page is there, perhaps so late that it was taken for gone: send it the current state."""
         self._there.set()
         self._known.set()
         for message in (*self._events.values(), *map(_ask, self._asked.values())):

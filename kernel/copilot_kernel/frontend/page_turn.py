@@ -58,7 +58,7 @@ class PageTurn:
 
         Ends when it is cancelled: then the page shows it no longer.
         """
-        from .permission_question import PermissionQuestion  # which a first status must not wait for
+        from .permission_question import PermissionQuestion  # imported late: it takes long
 
         if self.page is None:
             return

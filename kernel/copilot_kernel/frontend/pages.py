@@ -186,7 +186,8 @@ class Pages:
         """
         async with self._choosing:
             known = dict.fromkeys((*self._pages.values(), *(turn.page for turn in self._turns.values())))
-            shown = [page for page in known if page.path in (path, "")]  # one that never answered has not said which
+            is_only = all(page.path in (path, "") for page in known)  # a page that never answered has not said which
+            shown = [page for page in known if page.path == path or (is_only and not page.path)]
             for page in shown:
                 if page is not connected:
                     await page.check()

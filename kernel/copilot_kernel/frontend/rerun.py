@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from ..chat import Turn
 
 
+MAX_RUNS = 1_000
+"""Cells whose last run is kept, the newest ones."""
+
+
 @dataclass(eq=False, slots=True)
 class OldTurn:
     """A turn of a cell. Without `outputs`, the answer is not recorded; `turn` is None if it failed.
@@ -104,6 +108,8 @@ class Reruns:
             before = run.turns if run and run.source == cell.source else ()
             self._runs.pop(name, None)  # the newest is the last one
             run = self._runs[name] = _Run(cell.request_id, cell.source, before=before)
+            for oldest in list(self._runs)[:-MAX_RUNS]:
+                del self._runs[oldest]
         old = next(iter(run.before[len(run.turns) :]), None)
         if old is None or not (old.is_saved or old.prompt == prompt):
             old = OldTurn(prompt, ())

@@ -203,7 +203,7 @@ def _decoded(place: ProjectPath, data: bytes, encoding: str) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise HostRefused(f"{place.path} is not UTF-8 text (byte {error.start} of what was asked for)") from error
+        raise HostRefused(f"{place.path} is not UTF-8 text (byte {error.start} of the requested text)") from error
 
 
 @contextmanager

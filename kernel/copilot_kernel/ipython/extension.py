@@ -46,7 +46,7 @@ class Copilot:
         self._shell, self._before = shell, before
         self._used = False
         # The turn that the running cell has shown.
-        self._shown: Turn | None = None
+        self._shown: list[Turn] = []
         self.last_cell = LastCell(shell)
 
     @cached_property
@@ -96,7 +96,7 @@ class Copilot:
         """Rewrite a cell. Only one that the kernel itself runs may be a coroutine, not one that a magic runs."""
         is_inner = self._shell.display_trap.is_active
         if not is_inner:
-            self._shown = None
+            self._shown = []
         awaits = _runs_on_asyncio(self._shell) and not is_inner
         return rewrite("".join(lines), awaits).splitlines(keepends=True)
 
@@ -133,7 +133,7 @@ class Copilot:
 
     def _display(self, turn: Turn) -> None:
         """Keep IPython from showing a turn that the cell has shown; in a terminal, show one line for it."""
-        if turn is not self._shown:
+        if not any(turn is each for each in self._shown):
             raise NotImplementedError
         if not hasattr(self._shell, "kernel"):
             print(repr(turn))
@@ -149,7 +149,7 @@ class Copilot:
         if turn is not None:
             self._shell.user_ns[ANSWER] = turn
             if not isinstance(self._shell.display_pub, CapturingDisplayPublisher):
-                self._shown = turn
+                self._shown.append(turn)
         if error is not None:
             raise error
         return turn

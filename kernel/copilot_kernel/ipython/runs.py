@@ -1,6 +1,6 @@
 """Runs of the agent's code within a cell that waits, wherever their output goes.
 
-One at a time; what a run takes from the cell, its number and its interrupts among it, it gives back.
+One runs at a time. Afterwards, the cell gets back what the run used, such as its number and interrupts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .cell_thread import CellThread, Work, call
 T = TypeVar("T")
 
 RUN_END_SECONDS = 5.0
-"""Within which code that is stopped must have ended, and the last output of code that has ended must have arrived."""
+"""Seconds for stopped code to end, and for the last output of finished code to arrive."""
 AWAITS = "Code that awaits something cannot be run here, because the cell blocks the kernel."
 
 
@@ -38,7 +38,7 @@ class Runs:
         self._mark = ""
         """Mark of the run that began last."""
         self.active = False
-        """A run is on."""
+        """A run is in progress."""
 
     async def close(self) -> None:
         """End what runs, in bounded time: it would outlive its cell."""
@@ -48,7 +48,7 @@ class Runs:
                 pass
 
     async def _on_thread(self, work: Work[T]) -> T:
-        """Return the result of the run `work`. Cancelled, end the run, or keep it from beginning."""
+        """Return the result of the run `work`. If cancelled, stop the run or keep it from starting."""
         running = asyncio.create_task(call(self._thread, work))
         try:
             return await asyncio.shield(running)

@@ -111,11 +111,11 @@ def _in_time(call: Callable[[], T]) -> T:
 
 
 class _TimeIsUp(BaseException):
-    """Time limit reached. No Exception: the user's code must not handle it by chance."""
+    """Time limit reached. Not an Exception, so that the user's code does not catch it."""
 
 
 def _limited(call: Callable[[], T], seconds: float) -> T:
-    """The result of `call`, which is interrupted after so many seconds: _TimeIsUp.
+    """Return the result of `call`. Raises _TimeIsUp after `seconds`.
 
     On the main thread only, where Python handles signals. Code in C that does not return to Python cannot be
     interrupted.

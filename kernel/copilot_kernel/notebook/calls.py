@@ -35,7 +35,7 @@ from .tools import Gate, InvalidArguments, Proposal, Tool, tools_for
 LAST_RUN = "run_python"
 """Stands for a cell's id: the last output of `run_python`."""
 
-OVER = "The turn has ended, so the call was not made."
+OVER = "The turn ended before this call did; it may have taken effect."
 _CHANGED = "The cell was changed meanwhile, and nothing was done. {} Read it again with read_cell."
 NO_PAGE = "No open page shows the notebook, so its cells can only be read, as they were saved last."
 _PROMPT = re.compile(r"(?:^|=)[ \t]*%%?copilot\b|run_(?:line|cell)_magic\(\s*['\"]copilot['\"]", re.MULTILINE)
@@ -90,7 +90,7 @@ class NotebookCalls:
         return tools_for(has_kernel=self._notebook.has_variables)
 
     def _work_of(self, call: _Call) -> Awaitable[Result]:
-        """Return the work of a tool. What only reads asks the gate here, all else once it knows what it would do."""
+        """Return the work of a tool. Tools that read ask the gate here, the others once they know their effect."""
         work: Callable[[_Call], Awaitable[Result]] = getattr(self, f"_{call.tool.name}")
         if call.tool.kind == "read":
             return self._do(call, Proposal(call.tool.title.format(**call.args)), partial(work, call))

@@ -217,8 +217,8 @@ def _joined(value: Any) -> str:
 
 # -- a source as a model repeats it ----------------------------------------------------------------------------------
 
-# With other line ends and kinds of space, or without the blanks at the ends of lines. It means the cell all the same,
-# and what an edit does not touch keeps the cell's own characters.
+# Models repeat a source with other line ends and spaces, or without the spaces at the ends of lines. It still means the
+# cell, and what an edit does not touch keeps the cell's own characters.
 
 MAX_COMPARED_SOURCE_CHARS = 20_000
 """Limit of both sources together up to which their words are compared; above it, their lines are."""

@@ -261,7 +261,7 @@ def tools_for(*, has_kernel: bool) -> dict[str, Tool]:
     }
 
 
-# -- the gate, which passes every call to whoever decides ------------------------------------------------------------
+# -- the gate, which decides about every call -------------------------------------------------------------------------
 
 
 class Proposal(NamedTuple):

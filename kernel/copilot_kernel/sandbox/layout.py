@@ -208,9 +208,10 @@ def _kernel_files() -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """One folder. Inside it is a private one that the project's agent keeps, with these of the user's in it.
+    """One folder. Inside, a private folder of the project takes its place.
 
-    `written` are shared and writable: sessions and logs. All others that exist are read-only, but `own` are not there.
+    Of the user's entries, `written` (sessions and logs) are shared and writable, `own` are absent, and all others that
+    exist are read-only.
     """
 
     folder: Path

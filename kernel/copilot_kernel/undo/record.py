@@ -8,6 +8,7 @@ something else has changed them, and what the files held that no snapshot covers
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -110,7 +111,9 @@ class TurnRecorder:
             with suppress(HostError):  # it is outside
                 whole = os.path.join(self._tree.root, folder, named.removeprefix("file://"))
                 paths.add("/".join(locate(self._tree.root, whole).parts))
-                if (link := os.path.relpath(whole, self._tree.root)) in self._named:  # it was a file before
+                folder_of_link, name = os.path.split(whole)
+                link = posixpath.normpath(posixpath.join(self._tree.relative(folder_of_link) or "", name))
+                if link in self._named:  # it was a file before
                     paths.add(link)
         for path in paths:
             if not self._is_excluded(path):

@@ -26,7 +26,7 @@ const LOST = ['restarting', 'autorestarting', 'terminating', 'dead'];
 /** What one kernel has reported about its agent, and the way back. */
 export class Connection {
   agent = 'Copilot';
-  /** Empty as long as it is not known, as where another page writes. */
+  /** Empty until it is known, for example while another page writes. */
   state = '';
   /** What the agent's own commands, options and modes have changed. */
   standing = '';

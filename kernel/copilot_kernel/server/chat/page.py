@@ -130,7 +130,7 @@ class MediaHandler(Handler):
         """Images and audio are shown, everything else is saved. Raises ApiError."""
         file = self.context.media.find(key)
         if file is None:
-            raise ApiError(404, "This file no longer exists: only the newest are kept, as long as the server runs.")
+            raise ApiError(404, "This file no longer exists: the server keeps only the newest files, until it ends.")
         disposition = "inline" if file.is_inline else "attachment"
         name = file.name.encode("ascii", "replace").decode().replace("?", "_")
         self.set_header("Content-Type", file.content_type)
