@@ -86,7 +86,7 @@ async def test_a_folder_that_is_not_of_the_user_alone_is_refused(spec: AgentSpec
 def test_a_folder_of_another_user_is_refused(runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     private_folder(runtime / FOLDER)
     monkeypatch.setattr(os, "getuid", lambda: OTHER)
-    with pytest.raises(AgentStartFailed, match="not a folder of yours alone"):
+    with pytest.raises(AgentStartFailed, match="not a folder that only you can use"):
         private_folder(runtime / FOLDER)
 
 

@@ -1,6 +1,7 @@
 """The place of a diff in its file: looked up once, and the same before and after the edit."""
 
 import os
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -161,7 +162,9 @@ async def test_an_edit_that_first_comes_when_it_is_done_is_found_where_it_was_ma
     assert shown(state).excerpts == {edit().content[0]: Excerpt(1, "two\n", "three\n")}
 
 
-async def test_what_a_call_deletes_is_looked_up_once(folder: Path) -> None:
+async def test_what_a_call_deletes_is_looked_up_once_and_whether_git_tracks_it(folder: Path) -> None:
+    for arguments in (("init",), ("add", "a.py"), ("config", "core.fsmonitor", f"touch {folder}/ran; false")):
+        subprocess.run(("git", "-C", str(folder), *arguments), check=True, capture_output=True)
     (folder / "[a].py").write_text("x" * (MAX_DELETED_CHARS + 1))
     for secret in (folder.parent / "outside", folder / ".env"):
         secret.write_text(TEXT)
@@ -171,11 +174,12 @@ async def test_what_a_call_deletes_is_looked_up_once(folder: Path) -> None:
         state.update(ToolCallUpdate(path, begins=True, kind="delete", raw_input={"path": path}))
     await state.settle()
     found = [call.deletes for path in paths if (call := state.conversation.call(path))]
-    assert found == [TEXT, "x" * MAX_DELETED_CHARS, "", "", ""]
+    assert found == [(TEXT, True), ("x" * MAX_DELETED_CHARS, False), *[("", None)] * 3]
     (folder / "a.py").write_text("again")
     state.update(ToolCallUpdate("a.py", status="completed"))
     await state.settle()
     assert shown(state).deletes == found[0]
+    assert not (folder / "ran").exists()
 
 
 async def test_a_replay_does_not_look_at_the_disk(folder: Path) -> None:

@@ -139,7 +139,7 @@ def test_functions_and_classes_show_how_they_are_called() -> None:
         """The mean."""
         return 0.0
 
-    assert inspected(mean).endswith("mean(values: 'list[float]', *, skip: 'bool' = True) -> 'float'\nThe mean.")
+    assert inspected(mean).endswith("mean(values: list[float], *, skip: bool = True) -> float\nThe mean.")
     assert "class Counter(dict)" in inspected(Counter)
 
 

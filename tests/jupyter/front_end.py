@@ -81,13 +81,21 @@ class Outcome:
     @property
     def text(self) -> str:
         """All that a reader of plain text sees at the end, with what was updated in its last state."""
+        return self._joined("text/plain")
+
+    @property
+    def html(self) -> str:
+        """The same as HTML, with what is folded."""
+        return self._joined("text/html")
+
+    def _joined(self, kind: str) -> str:
         seen: dict[object, str] = {}
         for message in self.outputs:
             content = message["content"]
             if message["msg_type"] == "stream":
                 seen[object()] = content["text"]
             elif message["msg_type"] in ("display_data", "update_display_data"):
-                seen[content["transient"].get("display_id", object())] = content["data"].get("text/plain", "")
+                seen[content["transient"].get("display_id", object())] = content["data"].get(kind, "")
         return "\n".join(filter(None, seen.values()))
 
 

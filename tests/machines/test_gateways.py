@@ -9,7 +9,7 @@ import pytest
 
 from ..jupyter.asked import ALLOW, Asked
 from .engine import await_none_of, belonging_to
-from .gateways import FOLDERS, Gateway, enterprise_gateway, kernel_gateway, running_gateway, running_lab
+from .gateways import Gateway, enterprise_gateway, kernel_gateway, running_gateway, running_lab
 from .remote import Remote, RemoteNotebook
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(120)]
@@ -100,13 +100,3 @@ def test_the_end_of_a_gateway_while_questions_are_open_leaves_no_process(
         assert len(belonging_to(running.home)) > 2 * len(kernels)
         getattr(running.process, end)()
         await_none_of(running.home)
-
-
-def test_an_error_names_what_a_gateway_does_not_hand_over(tmp_path: Path) -> None:
-    with (
-        running_gateway(kernel_gateway(), tmp_path / "gateway", FOLDERS, PATH=str(tmp_path)) as running,
-        running.notebook("copilot") as notebook,
-    ):
-        outcome = notebook.run("hello")
-    assert outcome.error[0] == "AgentNotFound"
-    assert "HOME and COPILOT_KERNEL_AGENT are not set here" in outcome.text
