@@ -314,8 +314,9 @@ class Notebook:
         self.page.evaluate(script, [name, arguments])
 
     def save(self) -> None:
-        """Save, and wait until it is saved."""
-        self.command("docmanager:save")
+        """Save, and wait until it is saved: bounded, since JupyterLab asks about two saves at once."""
+        self.page.evaluate("() => { window.jupyterapp.commands.execute('docmanager:save'); }")
+        self.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
 
     def wait_saved(self) -> None:
         """Until the notebook was saved by itself with the buttons of a question. Two saves at once conflict."""

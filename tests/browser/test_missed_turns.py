@@ -277,6 +277,7 @@ def test_nothing_is_written_into_a_cell_that_was_changed_meanwhile_but_offered(
 ) -> None:
     expected = undisturbed(context, lab, turn(lab))
     notebook = asking(context, lab, "changed.ipynb", turn(lab), "demo: say Another.")
+    notebook.wait_saved()
     notebook.page.evaluate(
         "() => window.jupyterapp.shell.currentWidget.content.widgets[0].model.sharedModel.setSource('demo: say Mine.')"
     )

@@ -147,8 +147,7 @@ def json_object(text: str | bytes | bytearray, name: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        reason = error.msg if isinstance(error, json.JSONDecodeError) else "a value is too large or nested too deep"
-        raise UsageError(f"{name} is not JSON: {reason}.", "Send one JSON object.") from None
+        raise UsageError(f"{name} is not JSON: {error}.", "Send one JSON object.") from None
     if not isinstance(found, dict):
         raise UsageError(f"{name} is not a JSON object.", "Send one JSON object.")
     return found

@@ -27,7 +27,6 @@ from ...rendering.question import QuestionView
 from .feed import CallIds, EntryFeed, SaveFile, Update, arguments, tool
 from .history import Line, last_messages
 from .html import EntryHtml, HtmlBatcher
-from .outbox import newest
 from .wire import ApproveTool, SocketMessage, event, notice
 
 MAX_REPLAYED_ENTRIES = 500
@@ -216,7 +215,8 @@ class Broadcaster:
 
     def _replay_turn(self, conversation: Conversation) -> Iterator[Update]:
         entries = conversation.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:]
-        yield from newest(update for entry in entries for update in self._feed.again(entry))
+        for entry in entries:
+            yield from self._feed.again(entry)
 
     # -- the view ---------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from itertools import count
 
 from .feed import Update, messages
@@ -60,17 +60,6 @@ class Outbox:
         text = self._waiting.pop(next(iter(self._waiting)))
         self._size -= len(text)
         return text
-
-
-def newest(updates: Iterable[Update], max_chars: int = MAX_WAITING_CHARS // 2) -> list[Update]:
-    """The last of `updates` that fit, so that joining does not overflow the outbox."""
-    kept: list[Update] = []
-    for update in reversed(list(updates)):
-        max_chars -= sum(len(compose(message)) for message in messages(update, with_html=False))
-        if max_chars < 0:
-            break
-        kept.append(update)
-    return kept[::-1]
 
 
 def _replacement_key(message: SocketMessage) -> Hashable:
