@@ -1,6 +1,6 @@
 """Lists of settings and commands in the documentation, made from the code that declares them.
 
-`python -m tests.docs_lists` writes them anew.
+`python -m tests.docs_lists` regenerates them.
 """
 
 from __future__ import annotations

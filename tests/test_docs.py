@@ -114,7 +114,7 @@ def test_examples_in_python_compile() -> None:
 @pytest.mark.parametrize("path", GENERATED, ids=lambda path: path.name)
 def test_lists_of_settings_and_commands_are_those_of_the_code(path: Path) -> None:
     page = path.read_text("utf-8")
-    assert page == written(page, GENERATED[path]()), "write it anew: python -m tests.docs_lists"
+    assert page == written(page, GENERATED[path]()), "regenerate it: python -m tests.docs_lists"
 
 
 def test_the_readme_is_read_in_ninety_seconds() -> None:

@@ -183,7 +183,7 @@ def quiet_lab(settings: Path) -> None:
 def running_program(
     command: Sequence[str], url: str, root: Path, cwd: Path, environment: Mapping[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server that answers at `url`, with its log in `root`; ended with the block, and all that it has started."""
+    """A server that answers at `url`, with its log in `root`; ended with the block, together with its processes."""
     with (root / "server.log").open("ab") as log:
         server = subprocess.Popen(command, cwd=cwd, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:

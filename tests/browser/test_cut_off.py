@@ -9,6 +9,7 @@ from playwright.sync_api import BrowserContext, Locator, expect
 
 from .chat_page import Chat
 from .lab import BOTH, Lab, Notebook
+from .measurements import HIDDEN
 from .test_long_turn import prompt
 
 pytestmark = pytest.mark.browser
@@ -23,22 +24,6 @@ error -32603 429 You have exceeded your premium requests. Resets 2026-12-01."""
 THREE = "demo: together " + " ;; ".join(f"ask Question {word}" for word in ("one", "two", "three"))
 COMMAND = {"title": "Commit it", "kind": "execute", "rawInput": {"command": "git commit -m 'Begin at nought' a.py"}}
 OPTIONS = [{"optionId": kind, "kind": kind, "name": kind} for kind in ("allow_once", "allow_always", "reject_once")]
-
-CUT_OFF = r"""output => {
-  const edge = output.getBoundingClientRect().right + 1, folds = [...output.querySelectorAll('details:not([open])')];
-  const isCut = (each, style) =>
-    (style.overflowY !== 'visible' && each.scrollHeight > each.clientHeight + 1) ||
-    (style.overflowX !== 'visible' && each.scrollWidth > each.clientWidth + 1);
-  const saysMore = each => /\d+ (more )?lines/.test(each.closest('details')?.firstElementChild.textContent);
-  const hides = each => each.checkVisibility() && each.clientWidth > 1 && (
-    each.getBoundingClientRect().right > edge || (isCut(each, getComputedStyle(each)) && !saysMore(each)));
-  const look = () => [...output.querySelectorAll('*')].filter(hides).map(each => each.outerHTML);
-  const folded = look();
-  folds.forEach(fold => { fold.open = true; });
-  const unfolded = look();
-  folds.forEach(fold => { fold.open = false; });
-  return [...folded, ...unfolded];
-}"""
 
 
 def request(call: dict[str, Any]) -> str:
@@ -60,7 +45,7 @@ def cut_off(output: Locator) -> list[str]:
     for width in WIDTHS:
         output.page.set_viewport_size({"width": width, "height": 1000})
         output.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        found += output.evaluate(CUT_OFF)
+        found += output.evaluate(HIDDEN)
     return found
 
 

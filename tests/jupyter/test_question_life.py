@@ -1,4 +1,4 @@
-"""The life of a question, from outside: interrupts here, what the agent hears there. Tabs: tests/browser."""
+"""The life of a question, from outside: interrupts, and what the agent receives. Tabs: tests/browser."""
 
 import json
 from collections.abc import Iterator

@@ -46,7 +46,7 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 
 def descendants(pid: int) -> set[int]:
-    """The process with all that it and they have started."""
+    """The process and all its descendants."""
     parents: dict[int, int] = {}
     snapshot, entry = _kernel32.CreateToolhelp32Snapshot(ALL_PROCESSES, 0), _Entry(size=ctypes.sizeof(_Entry))
     is_entry = _kernel32.Process32FirstW(snapshot, ctypes.byref(entry))

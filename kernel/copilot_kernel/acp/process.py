@@ -1,4 +1,4 @@
-"""An agent as a child process: read to its last byte, ended with all that it has started.
+"""An agent as a child process. Its output is read to the last byte; it ends with all processes that it started.
 
 The pipes are ours rather than asyncio's: no limit on a line, no reading ahead, and `wait()` reports the end of the
 process itself (with asyncio's own pipes it waited for whoever else held them, up to Python 3.12.4).

@@ -48,7 +48,7 @@ class PageTurn:
         self._post("turn", state="idle", agent=self._agent(), seconds=seconds, cells=list(touched))
 
     def report(self, standing: Sequence[str]) -> None:
-        """Show `AgentCommands.standing` in the page, also between turns, until it is told something else."""
+        """Show `AgentCommands.standing` in the page, also between turns, until the next call."""
         if self._standing != standing:
             self._standing = standing
             self._post("standing", words=" · ".join(standing))

@@ -157,8 +157,8 @@ class Comparison:
 def states_of(paths: Iterable[str]) -> dict[str, str]:
     """Return the state at each path: it differs after a replacement or a write to a file; empty if nothing is there.
 
-    What is in a folder does not count: a mount holds it whatever changes there outside, as Git's folder does at each
-    commit.
+    The content of a folder does not count: the mount stays in place when it changes outside, as Git's folder does at
+    each commit.
     """
     return {path: _state_of(path) for path in paths}
 

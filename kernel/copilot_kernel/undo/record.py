@@ -209,7 +209,7 @@ _MAX_NAMED = 5
 
 
 class ListedChange(NamedTuple):
-    """A file or cell that turn `turn` changed, a command that it ran, or a note about what is not known of it.
+    """A file or cell that turn `turn` changed, a command that it ran, or a note about what could not be recorded.
 
     `path` is empty unless it is a file; `what` is new, changed or deleted, and empty for the rest. `by` names the
     calls, or is the command or the note.
