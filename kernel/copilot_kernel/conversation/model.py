@@ -7,8 +7,8 @@ cell owns it, so that a late update is drawn where it belongs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from operator import attrgetter
+from itertools import chain, compress
+from operator import attrgetter, is_not
 from typing import Any, Literal, TypeVar, overload
 
 from msgspec import Struct, field
@@ -152,139 +152,76 @@ _NAMES: dict[type[Entry], Callable[[Any], str | int]] = {
 """Name by which later updates find an entry of each type; an empty name finds nothing."""
 
 
-class _Store:
-    """The newest entries, from index `first` on, and where to find them."""
-
-    def __init__(self, entries: Iterable[Entry], first: int = 0) -> None:
-        self.first = first
-        self.entries: list[Entry] = []
-        self.names: dict[tuple[type[Entry], str | int], int] = {}
-        """The index of the newest entry of a kind that ever had this name."""
-        self.turns: dict[int, int] = {}
-        """The index of the first entry of each turn."""
-        self.unfinished: set[int] = set()
-        """The indices of tool calls without a final status."""
-        for at, entry in enumerate(entries, first):
-            self.put(at, entry)
-
-    def put(self, at: int, entry: Entry) -> None:
-        index = at - self.first
-        if index < len(self.entries):
-            self.entries[index] = entry
-        else:
-            self.entries.append(entry)
-            self.turns.setdefault(entry.turn, at)
-        if name := _NAMES.get(type(entry)):
-            key = (type(entry), name(entry))
-            self.names[key] = max(at, self.names.get(key, at))
-        if isinstance(entry, ToolCall):
-            (self.unfinished.discard if entry.status in FINAL else self.unfinished.add)(at)
-
-
 class Entries(Sequence[Entry]):
-    """Entries as an immutable value, of which the newest can be changed in O(1).
-
-    Values that came from one another share a store with the entries of the newest, and each knows what it replaced in
-    the one before: to read an older one costs as much as has happened since. An entry keeps its kind and turn.
-
-    Those before index `first` are not kept; the others keep their indices, and all count for `len`.
+    """Entries as an immutable value. Those before index `first` are not kept; the others keep their indices, and all
+    count for `len`. An entry keeps its kind and turn.
     """
 
-    __slots__ = ("_length", "_next", "_put", "_replaced", "_store")
+    __slots__ = ("_before", "_kept", "_names", "_put", "_unfinished", "first")
 
     def __init__(self, entries: Iterable[Entry] = (), first: int = 0) -> None:
-        self._store = _Store(entries, first)
-        self._length = first + len(self._store.entries)
-        # The next value; what was put to make this one of another, and what it replaced there.
-        self._next: Entries | None = None
+        self.first, self._kept = first, [*entries]
+        # The index of the newest entry of a kind that ever had this name, here or in a value that was made of this one.
+        self._names: dict[tuple[type[Entry], str | int], int] = {}
+        self._unfinished = frozenset[int]()
+        for at, entry in enumerate(self._kept, first):
+            self._note(at, entry)
+        # What was put to make this value of another, and what was kept there.
         self._put: Entry | None = None
-        self._replaced: Entry | None = None
+        self._before: list[Entry] = []
 
     def put(self, entry: Entry) -> Entries:
         """These, with `entry` at the index that is its id: replaced, or added at the end."""
-        if self._next is not None:
-            return Entries(self, self.first).put(entry)
-        after, store = Entries.__new__(Entries), self._store
-        after._store, after._next, after._put, after._replaced = store, None, entry, None
-        after._length = self._length
-        if entry.id < self._length:
-            after._replaced = store.entries[entry.id - store.first]
-        else:
-            after._length += 1
-        self._next = after  # before the store changes: another thread may be reading this value
-        store.put(entry.id, entry)
+        after, at = Entries.__new__(Entries), entry.id - self.first
+        after.first, after._names, after._unfinished = self.first, self._names, self._unfinished
+        after._kept, after._put, after._before = self._kept.copy(), entry, self._kept
+        after._kept[at : at + 1] = [entry]
+        after._note(entry.id, entry)
         return after
 
-    @property
-    def first(self) -> int:
-        """The index of the first one that is kept."""
-        return self._store.first
+    def _note(self, at: int, entry: Entry) -> None:
+        if name := _NAMES.get(type(entry)):
+            key = (type(entry), name(entry))
+            self._names[key] = max(at, self._names.get(key, at))
+        if isinstance(entry, ToolCall):
+            others = self._unfinished - {at}
+            self._unfinished = others if entry.status in FINAL else others | {at}
 
     def since_turn(self, turn: int) -> Entries:
         """These, without those of turns before `turn`."""
-        first = next((at for number, at in self._own_store().turns.items() if number >= turn), self._length)
+        first = next((entry.id for entry in self._kept if entry.turn >= turn), len(self))
         return Entries(self[first:], first)
 
     def changed(self, before: Entries) -> list[Entry]:
         """Return the entries that `before` did not have, or had as other objects, in order."""
-        if before._next is self and self._put is not None:  # nearly always
+        if self._before is before._kept and self._put is not None:  # nearly always
             return [self._put]
-        found, value = dict[int, Entry](), before
-        while value is not self:
-            if value._next is None:  # neither came from the other
-                numbered = enumerate(self, self.first)
-                return [entry for at, entry in numbered if at >= len(before) or before[at] is not entry]
-            value = value._next
-            if value._put is not None:
-                found[value._put.id] = value._put
-        return [found[at] for at in sorted(found)]
+        skipped = max(self.first, before.first)
+        ours, theirs = self._kept[skipped - self.first :], before._kept[skipped - before.first :]
+        return [*compress(ours, map(is_not, ours, theirs)), *ours[len(theirs) :]]
 
     @property
     def last(self) -> Entry | None:
         """The one that began last."""
-        entries = self._store.entries if self._next is None else self._as_list()
-        return entries[-1] if entries else None
-
-    def of_turn(self, turn: int) -> tuple[Entry, ...]:
-        """Return the entries of turn `turn`."""
-        store = self._own_store()
-        first = store.turns.get(turn, self._length) - store.first
-        return tuple(entry for entry in store.entries[first:] if entry.turn == turn)
+        return self._kept[-1] if self._kept else None
 
     def find(self, kind: type[E], name: str | int) -> E | None:
         """The newest tool call with this call id, notice about this, or plan of this turn."""
-        store, name_of = self._own_store(), _NAMES[kind]
-        at = None if name == "" else store.names.get((kind, name))
-        if at is None:
+        at, name_of = self._names.get((kind, name)), _NAMES[kind]
+        if name == "" or at is None:
             return None
-        # The entry at that index may have another name now.
-        found = (
-            entry
-            for entry in chain((store.entries[at - store.first],), reversed(store.entries))
-            if isinstance(entry, kind)
-        )
+        # The entry at that index may have another name, or not be there.
+        at -= self.first
+        found = (entry for entry in chain(self._kept[at : at + 1], reversed(self._kept)) if isinstance(entry, kind))
         return next((entry for entry in found if name_of(entry) == name), None)
 
     def unfinished(self) -> list[ToolCall]:
         """The tool calls without a final status, in order."""
-        entries = map(self.__getitem__, sorted(self._own_store().unfinished))
+        entries = map(self.__getitem__, sorted(self._unfinished))
         return [entry for entry in entries if isinstance(entry, ToolCall)]
 
-    def _own_store(self) -> _Store:
-        return self._store if self._next is None else _Store(self, self.first)
-
-    def _as_list(self) -> list[Entry]:
-        entries, older, value = self._store.entries[: self._length - self.first], dict[int, Entry](), self._next
-        while value is not None:
-            if value._replaced is not None and value._replaced.id < self._length:
-                older.setdefault(value._replaced.id, value._replaced)
-            value = value._next
-        for at, entry in older.items():
-            entries[at - self.first] = entry
-        return entries
-
     def __len__(self) -> int:
-        return self._length
+        return self.first + len(self._kept)
 
     @overload
     def __getitem__(self, index: int) -> Entry: ...
@@ -292,29 +229,24 @@ class Entries(Sequence[Entry]):
     def __getitem__(self, index: slice) -> tuple[Entry, ...]: ...
     def __getitem__(self, index: int | slice) -> Entry | tuple[Entry, ...]:
         if isinstance(index, slice):
-            start, stop, step = index.indices(self._length)
-            return tuple(self._as_list()[max(start - self.first, 0) : max(stop - self.first, 0) : step])
-        at, store, value = index if index >= 0 else index + self._length, self._store, self._next
-        if not store.first <= at < self._length:
-            raise IndexError(f"there is no entry {index}, or it is not kept")
-        entry = store.entries[at - store.first]
-        while value is not None:
-            if value._replaced is not None and value._replaced.id == at:
-                return value._replaced
-            value = value._next
-        return entry
+            start, stop, step = index.indices(len(self))
+            return tuple(self._kept[max(start - self.first, 0) : max(stop - self.first, 0) : step])
+        at = range(len(self))[index] - self.first
+        if at < 0:
+            raise IndexError(f"entry {index} is not kept")
+        return self._kept[at]
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self._as_list())
+        return iter(self._kept)
 
     def __reversed__(self) -> Iterator[Entry]:
-        return reversed(self._as_list())
+        return reversed(self._kept)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._as_list() == [*other]
+        return isinstance(other, Sequence) and self._kept == [*other]
 
     def __repr__(self) -> str:
-        return f"Entries({self._as_list()!r})"
+        return f"Entries({self._kept!r})"
 
 
 class Conversation(Struct, frozen=True):
@@ -333,7 +265,7 @@ class Conversation(Struct, frozen=True):
 
     def of_turn(self, turn: int) -> tuple[Entry, ...]:
         """The entries of turn `turn`."""
-        return self.entries.of_turn(turn)
+        return tuple(entry for entry in self.entries if entry.turn == turn)
 
     @property
     def answer(self) -> str:
