@@ -1,8 +1,5 @@
 """The extension itself: the cell that loads it, and what is left and gone on with when it is unloaded or reloaded."""
 
-import pytest
-from copilot_kernel.ipython.extension import HELP
-
 from ..jupyter.front_end import FrontEnd, Outcome
 from .conftest import LOAD, StartKernel
 from .test_notebook import results, value
@@ -43,29 +40,6 @@ def test_there_a_question_is_a_line_of_input_and_buttons_work_in_the_next(start_
     front_end.click(front_end.button("Allow once"))
     assert "allowed by you" in front_end.finish(cell).text
     assert not front_end.client.stdin_channel.msg_ready()
-
-
-@pytest.mark.parametrize("prompt", ["%copilot Why a KeyError?", "x = %copilot Why a KeyError??"])
-def test_there_a_prompt_that_ends_with_a_question_mark_is_told_not_to_be_one(
-    start_kernel: StartKernel, prompt: str
-) -> None:
-    front_end = start_kernel(load=False)
-    assert said(front_end.run(f"{LOAD}\n{prompt}"), HELP.strip()) == 1
-    assert front_end.children() == []
-    assert said(front_end.run(f"%reload_ext copilot_kernel\n{prompt}"), HELP.strip()) == 0
-    assert len(front_end.children()) == 1
-
-
-def test_there_a_question_mark_that_is_not_ipythons_does_no_harm(start_kernel: StartKernel) -> None:
-    outcome = start_kernel(load=False).run(f"{LOAD}\n%copilot demo: say Is it so? ")
-    assert (said(outcome, "Is it so?"), said(outcome, HELP.strip())) == (1, 0)
-
-
-def test_of_a_cell_without_history_nothing_is_told_that_was_in_the_one_before(start_kernel: StartKernel) -> None:
-    front_end = start_kernel(load=False)
-    front_end.run("%copilot Why a KeyError?")
-    outcome = front_end.run(LOAD, store_history=False)
-    assert (outcome.status, said(outcome, HELP.strip())) == ("ok", 0)
 
 
 # -- an answer that the cell has shown ------------------------------------------------------------------------------

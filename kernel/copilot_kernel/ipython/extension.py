@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,7 +14,7 @@ from IPython.core.completer import CompletionContext, SimpleMatcherResult, conte
 from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.magic import needs_local_scope, no_var_expand
 
-from .transform import CALLED, NAME, CopilotLine, asks_ipython, rewrite, values_of
+from .transform import NAME, CopilotLine, rewrite, values_of
 
 if TYPE_CHECKING:
     from ..chat import SessionStore
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
 ANSWER = "_copilot"
 """The name of the last answer in the user's namespace."""
 _TURN = f"{__package__}.turn.Turn"
-
-HELP = (
-    "The cell that loads the extension is parsed before it runs: a prompt in it that ends with a question mark has "
-    "gone to IPython's help, not to the agent. Run it in the next cell.\n"
-)
 
 # For each shell that the extension was unloaded from, where its conversation was left.
 _left: WeakKeyDictionary[Any, SessionStore] = WeakKeyDictionary()
@@ -112,9 +106,6 @@ class Copilot:
         self._shell.copilot = self
         self._formatter.for_type_by_name(*_TURN.rsplit(".", 1), self._display)  # by name: nothing is imported
         self._shell.events.register("post_run_cell", self.last_cell.ended)
-        running = _running(self._shell)  # the cell that loads the extension, unless it was transformed here
-        if running is not None and CALLED not in running[1] and asks_ipython(*running):
-            print(HELP, end="", file=sys.stderr)
 
     def close(self) -> None:
         """End the agent, if it was started."""
@@ -160,20 +151,6 @@ def _runs_on_asyncio(shell: Any) -> bool:
     sockets = hasattr(getattr(shell, "kernel", None), "iopub_socket")
     main = threading.current_thread() is threading.main_thread()
     return sockets and main and shell.autoawait and str(shell.loop_runner) == "asyncio"
-
-
-def _running(shell: Any) -> tuple[str, str] | None:
-    """The cell that runs, as it was typed and as it was transformed; None where IPython keeps no history of it."""
-    history = shell.history_manager
-    if not (shell.display_trap.is_active and _keeps_history(shell)):
-        return None
-    return history.input_hist_raw[-1], history.input_hist_parsed[-1]
-
-
-def _keeps_history(shell: Any) -> bool:
-    """Return True if the cell that runs is kept in the history: only ipykernel's clients can ask for none."""
-    asked = shell.get_parent().get("content", {}) if hasattr(shell, "get_parent") else {}
-    return bool(asked.get("store_history", True)) and not asked.get("silent", False)
 
 
 def load(shell: Any) -> None:

@@ -16,11 +16,7 @@ from typing import Any
 from IPython.core.inputtransformer2 import EscapedCommand, MagicAssign, TokenTransformBase
 
 NAME = "copilot"
-CALLED = f"get_ipython().{NAME}."
-"""Call in a cell that was transformed here."""
-
 _LINE = re.compile(rf"%{NAME}(?![\w.?])")
-_ASKS = re.compile(rf"^[ \t]*(?:[^\n%=]*=[ \t]*)?%{NAME}(?![\w.?])[^\n]*\?[ \t]*$", re.MULTILINE)
 _CALLS = (f"run_line_magic('{NAME}'", f"run_cell_magic('{NAME}'")
 _VALUE = re.compile(r"\$([^\W\d]\w*)|\{([^\W\d]\w*)\}")
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -57,11 +53,6 @@ def _is_ours(token: TokenInfo, found: Any) -> bool:
     return starts and _LINE.match(token.line, found.start_col) is not None
 
 
-def asks_ipython(cell: str, transformed: str) -> bool:
-    """Return True if IPython took a prompt in `cell` as a request for help."""
-    return "run_line_magic('pinfo" in transformed and _ASKS.search(cell) is not None
-
-
 def rewrite(cell: str, awaits: bool) -> str:
     """`cell`, transformed by IPython, with our magics as calls of `get_ipython().copilot` that show nothing twice.
 
@@ -92,7 +83,7 @@ def _replaced(cell: str, node: ast.Expr | ast.Assign, awaits: bool) -> str:
     if text is None:
         return cell
     method = ("show" if isinstance(node, ast.Expr) else "answer") + ("" if awaits else "_blocking")
-    call = f"{'await ' * awaits}{CALLED}{method}({text!r})"
+    call = f"{'await ' * awaits}get_ipython().{NAME}.{method}({text!r})"
     start, end = _offsets(cell, node.value)
     return cell[:start] + call + cell[end:]
 
