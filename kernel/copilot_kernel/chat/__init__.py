@@ -2,7 +2,6 @@
 
 from .chat import Chat
 from .factory import open_chat
-from .session_store import SessionStore
 from .turn import Turn, View
 
-__all__ = ["Chat", "SessionStore", "Turn", "View", "open_chat"]
+__all__ = ["Chat", "Turn", "View", "open_chat"]

@@ -79,7 +79,6 @@ class SessionStore:
         self.session: SavedSession | None = None
         # Otherwise the last attempt to write it has failed.
         self.is_saved = True
-        self._agent, self._cwd = agent, cwd
         name = f"{_digest(json.dumps([notebook, agent, cwd]))}.json"
         self._file = folder / "sessions" / name if notebook else None
         self.is_kept = bool(notebook)
@@ -110,11 +109,6 @@ class SessionStore:
         """Note how many pieces of the agent's code run: if the process ends meanwhile, a later one knows."""
         if self.session and self.session.runs != bool(count):
             self.write(replace(self.session, runs=bool(count)))
-
-    def follow(self, before: SessionStore) -> None:
-        """Resume what an earlier chat of this process would have resumed, if that was of the same agent and folder."""
-        if (self._agent, self._cwd) == (before._agent, before._cwd):
-            self.session = before.session
 
     def clear(self) -> None:
         """Forget the session, here and in the file."""

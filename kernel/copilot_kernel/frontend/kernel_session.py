@@ -23,7 +23,7 @@ from .saved_notebook import saved_id
 
 if TYPE_CHECKING:
     from ..acp.messages import Block, Update
-    from ..chat import Chat, SessionStore, Turn
+    from ..chat import Chat, Turn
     from ..config import Settings
     from .commands import Command, Prompt
     from .display import Display
@@ -41,14 +41,13 @@ EXPOSED = (
 class KernelSession(ChatRunner):
     """The chat of one kernel, and its cells.
 
-    `before` is what an earlier session of this process left when it ended: this one goes on there. `guard_seconds`:
-    see `Card`. The agent gets tools for `notebook`, if there is one. `environ` is the environment with which the
-    process was started, and `started_in` the folder, where cells can change them; `own_agent`: see `load_settings`.
+    `guard_seconds`: see `Card`. The agent gets tools for `notebook`, if there is one. `environ` is the environment with
+    which the process was started, and `started_in` the folder, where cells can change them; `own_agent`: see
+    `load_settings`.
     """
 
     def __init__(
         self,
-        before: SessionStore | None = None,
         guard_seconds: float | None = None,
         notebook: PageNotebook | None = None,
         environ: Mapping[str, str] | None = None,
@@ -57,7 +56,7 @@ class KernelSession(ChatRunner):
     ) -> None:
         self._environ, self._own_agent = os.environ if environ is None else environ, own_agent
         self._started_in = started_in or os.getcwd()  # noqa: TID251
-        self._before, self._guard_seconds, self._notebook = before, guard_seconds, notebook
+        self._guard_seconds, self._notebook = guard_seconds, notebook
         super().__init__(self._new_chat)
         self.command_context = CommandContext(self, self._load_settings, notebook)
         self._pickers = Pickers(self.idle)
@@ -75,11 +74,6 @@ class KernelSession(ChatRunner):
         self._checked = ""
         # Rules that mean more than they seem to: for the next cell that is not a batch run's.
         self._warnings: list[str] = []
-
-    @property
-    def left(self) -> SessionStore | None:
-        """State that a later session of this process may go on with."""
-        return self.chat.session_manager.store if self.chat else self._before
 
     async def run(self, cell: Cell, code: str, values: Mapping[str, str] | None = None) -> Turn | None:
         """Do what a cell asks for; the turn of its prompt, if it has one. Shows a CopilotError, and raises it.
@@ -291,9 +285,6 @@ class KernelSession(ChatRunner):
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
         chat = open_chat(settings, key, place=place, live=self._notebook)
         chat.state.observers.append(partial(self._report_standing, chat))
-        before, self._before = self._before, None
-        if before is not None:
-            chat.session_manager.store.follow(before)
         return chat
 
     def _report_standing(self, chat: Chat, update: Update | None) -> None:

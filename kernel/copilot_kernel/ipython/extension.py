@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from IPython.core.completer import CompletionContext, SimpleMatcherResult, context_matcher
 from IPython.core.displaypub import CapturingDisplayPublisher
@@ -17,7 +16,6 @@ from IPython.core.magic import needs_local_scope, no_var_expand
 from .transform import NAME, CopilotLine, rewrite, values_of
 
 if TYPE_CHECKING:
-    from ..chat import SessionStore
     from .session import Ended, MagicSession
     from .turn import Turn
 
@@ -26,19 +24,12 @@ ANSWER = "_copilot"
 """The name of the last answer in the user's namespace."""
 _TURN = f"{__package__}.turn.Turn"
 
-# For each shell that the extension was unloaded from, where its conversation was left.
-_left: WeakKeyDictionary[Any, SessionStore] = WeakKeyDictionary()
-
 
 class Copilot:
-    """The object behind `get_ipython().copilot`, which transformed cells call. `shell` is IPython's.
+    """The object behind `get_ipython().copilot`, which transformed cells call. `shell` is IPython's."""
 
-    `before`: the conversation to continue.
-    """
-
-    def __init__(self, shell: Any, before: SessionStore | None = None) -> None:
-        self._shell, self._before = shell, before
-        self._used = False
+    def __init__(self, shell: Any) -> None:
+        self._shell, self._used = shell, False
         # The turn that the running cell has shown.
         self._shown: list[Turn] = []
         self.last_cell = LastCell(shell)
@@ -49,12 +40,7 @@ class Copilot:
         from .session import MagicSession
 
         self._used = True
-        return MagicSession(PythonNotebook(self._shell), self._before, self._shell.starting_dir)
-
-    @property
-    def left(self) -> SessionStore | None:
-        """State that a later extension needs to continue the conversation."""
-        return self._session.kernel_session.left if self._used else self._before
+        return MagicSession(PythonNotebook(self._shell), self._shell.starting_dir)
 
     async def show(self, text: str) -> None:
         """Send the prompt, or run the command, in `text`; show the outcome in this cell.
@@ -155,7 +141,7 @@ def _runs_on_asyncio(shell: Any) -> bool:
 
 def load(shell: Any) -> None:
     """Load the extension; see `copilot_kernel.load_ipython_extension`."""
-    copilot = Copilot(shell, _left.pop(shell, None))
+    copilot = Copilot(shell)
 
     @needs_local_scope
     @no_var_expand
@@ -179,12 +165,8 @@ def unload(shell: Any) -> None:
     if copilot._used:
         copilot._session.begin()  # raises UsageError in code that the agent runs, whose turn would end
     _unhook(shell, copilot)
-    try:
-        copilot.close()
-        atexit.unregister(copilot.close)
-    finally:
-        if (left := copilot.left) is not None:
-            _left[shell] = left
+    copilot.close()
+    atexit.unregister(copilot.close)
 
 
 def _unhook(shell: Any, copilot: Copilot) -> None:

@@ -28,7 +28,6 @@ from .front_end import WidgetSupport, parents_restored
 from .turn import Turn
 
 if TYPE_CHECKING:
-    from ..chat import SessionStore
     from .cell import IPythonCell, ShellCell
     from .cell_thread import CellThread
     from .live_notebook import PythonNotebook
@@ -56,14 +55,12 @@ _JOIN_SECONDS = 2.0
 
 
 class MagicSession:
-    """The session of one shell. Private methods run on the loop thread. `before`, `started_in`: see `KernelSession`."""
+    """The session of one shell. Private methods run on the loop thread. `started_in`: see `KernelSession`."""
 
-    def __init__(self, notebook: PythonNotebook, before: SessionStore | None = None, started_in: str = "") -> None:
+    def __init__(self, notebook: PythonNotebook, started_in: str = "") -> None:
         self.loop_thread, self.widgets = LoopThread(), WidgetSupport()
         self._notebook = notebook
-        self.kernel_session = KernelSession(
-            before, notebook=notebook, environ=environment_at_start(), started_in=started_in
-        )
+        self.kernel_session = KernelSession(notebook=notebook, environ=environment_at_start(), started_in=started_in)
         self._process = os.getpid()
         self._task: Ended | None = None
         self.interrupted = False
