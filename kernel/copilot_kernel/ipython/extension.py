@@ -87,26 +87,10 @@ class Copilot:
 
         return complete(self._shell, context)
 
-    def begin(self) -> None:
-        """Register as `shell.copilot`, how IPython displays turns, and for the ends of cells."""
-        self._shell.copilot = self
-        self._formatter.for_type_by_name(*_TURN.rsplit(".", 1), self._display)  # by name: nothing is imported
-        self._shell.events.register("post_run_cell", self.last_cell.ended)
-
     def close(self) -> None:
         """End the agent, if it was started."""
         if self._used:
             self._session.close()
-
-    def end(self) -> None:
-        """Undo `begin`."""
-        self._formatter.pop(_TURN, None)
-        self._shell.events.unregister("post_run_cell", self.last_cell.ended)
-        del self._shell.copilot
-
-    @property
-    def _formatter(self) -> Any:
-        return self._shell.display_formatter.ipython_display_formatter
 
     def _display(self, turn: Turn) -> None:
         """Keep IPython from showing a turn that the cell has shown; in a terminal, show one line for it."""
@@ -150,11 +134,13 @@ def load(shell: Any) -> None:
         return copilot.answer_blocking(f"{line}\n{cell}", local_ns)
 
     shell.register_magic_function(magic, "line_cell", NAME)
-    shell.input_transformer_manager.token_transformers.append(CopilotLine)
-    shell.input_transformers_post.append(copilot.transform)
-    shell.Completer.custom_matchers.append(copilot.complete)
+    for hooks, ours in _hooks(shell, copilot):
+        hooks.append(ours)
+    # By name: nothing is imported.
+    shell.display_formatter.ipython_display_formatter.for_type_by_name(*_TURN.rsplit(".", 1), copilot._display)
+    shell.events.register("post_run_cell", copilot.last_cell.ended)
+    shell.copilot = copilot
     atexit.register(copilot.close)
-    copilot.begin()
 
 
 def unload(shell: Any) -> None:
@@ -164,23 +150,25 @@ def unload(shell: Any) -> None:
         return  # an earlier unload failed half-way
     if copilot._used:
         copilot._session.begin()  # raises UsageError in code that the agent runs, whose turn would end
-    _unhook(shell, copilot)
+    for magics in shell.magics_manager.magics.values():
+        magics.pop(NAME, None)
+    for hooks, ours in _hooks(shell, copilot):
+        with suppress(ValueError):  # the list was replaced
+            hooks.remove(ours)
+    shell.display_formatter.ipython_display_formatter.pop(_TURN, None)
+    shell.events.unregister("post_run_cell", copilot.last_cell.ended)
+    del shell.copilot
     copilot.close()
     atexit.unregister(copilot.close)
 
 
-def _unhook(shell: Any, copilot: Copilot) -> None:
-    hooked = (
-        (shell.input_transformers_post, copilot.transform),
+def _hooks(shell: Any, copilot: Copilot) -> tuple[tuple[list[Any], Any], ...]:
+    """IPython's lists of hooks, each with ours."""
+    return (
         (shell.input_transformer_manager.token_transformers, CopilotLine),
+        (shell.input_transformers_post, copilot.transform),
         (shell.Completer.custom_matchers, copilot.complete),
     )
-    for hooks, ours in hooked:
-        with suppress(ValueError):  # the list was replaced
-            hooks.remove(ours)
-    for magics in shell.magics_manager.magics.values():
-        magics.pop(NAME, None)
-    copilot.end()
 
 
 class LastCell:

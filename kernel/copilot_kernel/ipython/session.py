@@ -113,9 +113,8 @@ class MagicSession:
             return
         if self._restoring is not None:
             self._restoring.close()
-        if self.loop_thread.runs:
-            with suppress(TimeoutError):
-                self.loop_thread.submit(self._close()).result(BREAK_LIMIT + CLOSE_LIMIT + 1)
+        with suppress(TimeoutError):
+            self.loop_thread.submit(self._close()).result(BREAK_LIMIT + CLOSE_LIMIT + 1)
         self.loop_thread.stop()
 
     async def _close(self) -> None:
@@ -164,46 +163,30 @@ def outcome(ended: Ended, *, interrupted: bool) -> tuple[Turn | None, BaseExcept
 
 
 class LoopThread:
-    """An event loop in a thread, started with the first work. Call its methods from any other thread."""
+    """An event loop in a thread of its own. Call its methods from any other thread."""
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-
-    @property
-    def runs(self) -> bool:
-        """True if the thread has started and not been stopped."""
-        return self._loop is not None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._live, name="Copilot", daemon=True)
+        self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run `work` on the loop, starting the thread if necessary."""
-        return asyncio.run_coroutine_threadsafe(work, self._running())
+        """Run `work` on the loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def call(self, function: Callable[[], object]) -> None:
-        """Call `function` on the loop soon, if the thread runs. Safe in signal handlers."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(function)
+        """Call `function` on the loop soon. Safe in signal handlers."""
+        self._loop.call_soon_threadsafe(function)
 
     def stop(self) -> None:
         """Stop the loop and join its thread, in bounded time; pending work is cancelled."""
-        loop, thread = self._loop, self._thread
-        if loop is not None and thread is not None:
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join(_JOIN_SECONDS)
-        self._loop = self._thread = None
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_JOIN_SECONDS)
 
-    def _running(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=_live, args=(self._loop,), name="Copilot", daemon=True)
-            self._thread.start()
-        return self._loop
-
-
-def _live(loop: asyncio.AbstractEventLoop) -> None:
-    with asyncio.Runner(loop_factory=lambda: loop) as runner:
-        asyncio.set_event_loop(runner.get_loop())
-        loop.run_forever()
+    def _live(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            asyncio.set_event_loop(runner.get_loop())
+            self._loop.run_forever()
 
 
 class Cancelled(KeyboardInterrupt):
