@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 from ..frontend.cell import Cell
 from .front_end import WidgetSupport, request
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,29 +92,15 @@ class ShellCell(Cell):
 
     async def _answer(self, prompt: str) -> str:
         """Ask on the thread that waits, where Ctrl-C arrives."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[str] = loop.create_future()
+        answer: Future[str] = Future()
 
         def ask() -> None:
-            if answer.done():
+            if not answer.set_running_or_notify_cancel():
                 return
             try:
-                value = input(prompt)
+                answer.set_result(input(prompt))
             except EOFError as end:
-                loop.call_soon_threadsafe(_fail, answer, end)
-            else:
-                loop.call_soon_threadsafe(settle, answer, value)
+                answer.set_exception(end)
 
         self._calls.put(Call(ask, raises=True))
-        return await answer
-
-
-def settle(future: asyncio.Future[T], value: T) -> None:
-    """Give `future` its result, unless it has one or was cancelled."""
-    if not future.done():
-        future.set_result(value)
-
-
-def _fail(answer: asyncio.Future[str], end: EOFError) -> None:
-    if not answer.done():
-        answer.set_exception(end)
+        return await asyncio.wrap_future(answer)

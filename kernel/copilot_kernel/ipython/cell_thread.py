@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from ..notebook.live import KernelBusy
-from .cell import Call, Calls, settle
+from .cell import Call, Calls
 
 T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
@@ -94,17 +94,17 @@ async def _nothing() -> None:
 
 async def call(thread: CellThread, work: Work[T]) -> T:
     """The result of `work` on the cell's thread. Raises KernelBusy if that does not begin in time."""
-    loop = asyncio.get_running_loop()
-    begun = loop.create_future()
+    begun: Future[None] = Future()
 
     async def noted() -> T:
-        loop.call_soon_threadsafe(settle, begun, None)
+        begun.set_result(None)
         return await work()
 
     result = asyncio.wrap_future(thread.submit(noted))
     try:
-        await asyncio.wait({begun, result}, timeout=BUSY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        if not (begun.done() or result.done()):
+        either = {asyncio.wrap_future(begun), result}
+        done, _ = await asyncio.wait(either, timeout=BUSY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
             raise KernelBusy("The kernel is running the user's code. Try again later.")
         return await result
     finally:
