@@ -102,7 +102,7 @@ async def call(thread: CellThread, work: Work[T]) -> T:
 
     result = asyncio.wrap_future(thread.submit(noted))
     try:
-        either = {asyncio.wrap_future(begun), result}
+        either: set[asyncio.Future[Any]] = {asyncio.wrap_future(begun), result}
         done, _ = await asyncio.wait(either, timeout=BUSY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if not done:
             raise KernelBusy("The kernel is running the user's code. Try again later.")
