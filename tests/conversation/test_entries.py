@@ -1,6 +1,9 @@
 """`Entries` are what a tuple of entries is, whichever value is read or changed, in whatever order."""
 
+from collections.abc import Iterator
+
 import pytest
+from copilot_kernel.conversation import model as model_module
 from copilot_kernel.conversation.model import FINAL, Entries, Entry, Message, Notice, Plan, ToolCall
 from copilot_kernel.conversation.text import GrowingText
 from hypothesis import given, settings
@@ -11,6 +14,13 @@ NAMES = ["", "a", "b"]
 steps = st.tuples(
     st.integers(0, 50) | st.just(-1), st.integers(0, 9), st.booleans(), st.sampled_from("mtpn"), st.sampled_from(NAMES)
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_blocks() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model_module, "BLOCK_ENTRIES", 3)
+        yield
 
 
 def made(old: Entry | None, at: int, kind: str, name: str, final: bool) -> Entry:

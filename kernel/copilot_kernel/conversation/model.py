@@ -152,30 +152,42 @@ _NAMES: dict[type[Entry], Callable[[Any], str | int]] = {
 """Name by which later updates find an entry of each type; an empty name finds nothing."""
 
 
+BLOCK_ENTRIES = 100
+"""Entries of one block, but for the last."""
+
+
 class Entries(Sequence[Entry]):
-    """Entries as an immutable value. Those before index `first` are not kept; the others keep their indices, and all
-    count for `len`. An entry keeps its kind and turn.
+    """Entries as an immutable value, in blocks: the next value copies only the block that differs.
+
+    Those before index `first` are not kept; the others keep their indices, and all count for `len`. An entry keeps its
+    kind and turn.
     """
 
-    __slots__ = ("_before", "_kept", "_names", "_put", "_unfinished", "first")
+    __slots__ = ("_before", "_blocks", "_length", "_names", "_put", "_unfinished", "first")
 
     def __init__(self, entries: Iterable[Entry] = (), first: int = 0) -> None:
-        self.first, self._kept = first, [*entries]
+        kept = [*entries]
+        self.first, self._length = first, first + len(kept)
+        self._blocks = [kept[at : at + BLOCK_ENTRIES] for at in range(0, len(kept), BLOCK_ENTRIES)]
         # The index of the newest entry of a kind that ever had this name, here or in a value that was made of this one.
         self._names: dict[tuple[type[Entry], str | int], int] = {}
         self._unfinished = frozenset[int]()
-        for at, entry in enumerate(self._kept, first):
+        for at, entry in enumerate(kept, first):
             self._note(at, entry)
-        # What was put to make this value of another, and what was kept there.
+        # What was put to make this value of another, and the blocks of that.
         self._put: Entry | None = None
-        self._before: list[Entry] = []
+        self._before: list[list[Entry]] = []
 
     def put(self, entry: Entry) -> Entries:
         """These, with `entry` at the index that is its id: replaced, or added at the end."""
-        after, at = Entries.__new__(Entries), entry.id - self.first
-        after.first, after._names, after._unfinished = self.first, self._names, self._unfinished
-        after._kept, after._put, after._before = self._kept.copy(), entry, self._kept
-        after._kept[at : at + 1] = [entry]
+        after = Entries.__new__(Entries)
+        after.first, after._length = self.first, max(self._length, entry.id + 1)
+        after._names, after._unfinished = self._names, self._unfinished
+        after._blocks, after._put, after._before = self._blocks.copy(), entry, self._blocks
+        number, at = divmod(entry.id - self.first, BLOCK_ENTRIES)
+        block = self._blocks[number].copy() if number < len(self._blocks) else []
+        block[at : at + 1] = [entry]
+        after._blocks[number : number + 1] = [block]
         after._note(entry.id, entry)
         return after
 
@@ -189,21 +201,21 @@ class Entries(Sequence[Entry]):
 
     def since_turn(self, turn: int) -> Entries:
         """These, without those of turns before `turn`."""
-        first = next((entry.id for entry in self._kept if entry.turn >= turn), len(self))
+        first = next((entry.id for entry in self if entry.turn >= turn), self._length)
         return Entries(self[first:], first)
 
     def changed(self, before: Entries) -> list[Entry]:
         """Return the entries that `before` did not have, or had as other objects, in order."""
-        if self._before is before._kept and self._put is not None:  # nearly always
+        if self._before is before._blocks and self._put is not None:  # nearly always
             return [self._put]
-        skipped = max(self.first, before.first)
-        ours, theirs = self._kept[skipped - self.first :], before._kept[skipped - before.first :]
+        first = max(self.first, before.first)
+        ours, theirs = self[first:], before[first:]
         return [*compress(ours, map(is_not, ours, theirs)), *ours[len(theirs) :]]
 
     @property
     def last(self) -> Entry | None:
         """The one that began last."""
-        return self._kept[-1] if self._kept else None
+        return self._blocks[-1][-1] if self._blocks else None
 
     def find(self, kind: type[E], name: str | int) -> E | None:
         """The newest tool call with this call id, notice about this, or plan of this turn."""
@@ -211,8 +223,8 @@ class Entries(Sequence[Entry]):
         if name == "" or at is None:
             return None
         # The entry at that index may have another name, or not be there.
-        at -= self.first
-        found = (entry for entry in chain(self._kept[at : at + 1], reversed(self._kept)) if isinstance(entry, kind))
+        newest = [self[at]] if at < self._length else []
+        found = (entry for entry in chain(newest, reversed(self)) if isinstance(entry, kind))
         return next((entry for entry in found if name_of(entry) == name), None)
 
     def unfinished(self) -> list[ToolCall]:
@@ -221,7 +233,7 @@ class Entries(Sequence[Entry]):
         return [entry for entry in entries if isinstance(entry, ToolCall)]
 
     def __len__(self) -> int:
-        return self.first + len(self._kept)
+        return self._length
 
     @overload
     def __getitem__(self, index: int) -> Entry: ...
@@ -229,24 +241,25 @@ class Entries(Sequence[Entry]):
     def __getitem__(self, index: slice) -> tuple[Entry, ...]: ...
     def __getitem__(self, index: int | slice) -> Entry | tuple[Entry, ...]:
         if isinstance(index, slice):
-            start, stop, step = index.indices(len(self))
-            return tuple(self._kept[max(start - self.first, 0) : max(stop - self.first, 0) : step])
-        at = range(len(self))[index] - self.first
+            start, stop, step = index.indices(self._length)
+            return tuple([*self][max(start - self.first, 0) : max(stop - self.first, 0) : step])
+        at = range(self._length)[index] - self.first
         if at < 0:
             raise IndexError(f"entry {index} is not kept")
-        return self._kept[at]
+        return self._blocks[at // BLOCK_ENTRIES][at % BLOCK_ENTRIES]
 
     def __iter__(self) -> Iterator[Entry]:
-        return iter(self._kept)
+        return chain.from_iterable(self._blocks)
 
     def __reversed__(self) -> Iterator[Entry]:
-        return reversed(self._kept)
+        for block in reversed(self._blocks):
+            yield from reversed(block)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._kept == [*other]
+        return isinstance(other, Sequence) and [*self] == [*other]
 
     def __repr__(self) -> str:
-        return f"Entries({self._kept!r})"
+        return f"Entries({[*self]!r})"
 
 
 class Conversation(Struct, frozen=True):
