@@ -9,7 +9,7 @@ from copilot_kernel.permissions import drives
 from copilot_kernel.permissions.policy import PolicyContext, Rules, decide, paths
 
 OPTIONS = tuple(PermissionOption(kind, kind, kind) for kind in ("allow_once", "reject_once"))
-ROOT, HOME = "/c:/proj", "/c:/Users/me"
+ROOT, HOME = drives.inward(r"C:\proj"), drives.inward(r"C:\Users\me")
 PLACES = PolicyContext(root=ROOT, cwd=ROOT, home=HOME)
 
 INSIDE = (r"C:\proj\src\a.py", "c:/proj/src/a.py", r"src\a.py", "src/a.py", r".\src\a.py")
