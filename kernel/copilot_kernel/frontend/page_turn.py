@@ -30,13 +30,12 @@ class PageTurn:
         """Titles of the open questions whose buttons are in the cell, by their keys."""
         self._began = 0.0
         self._agent: Callable[[], str] = str
-        self._reported = ""
         self._standing: Sequence[str] | None = None
 
     def begin(self, agent: Callable[[], str]) -> None:
         """The turn begins. `agent` returns the agent's title, empty as long as it is unknown."""
         self._began, self._agent = time.monotonic(), agent
-        self._post_working()
+        self._post("turn", state="working", agent=agent())
 
     def end(self, touched: Sequence[str]) -> None:
         """The turn has ended, if it had begun. `touched` are the cells that were changed or run."""
@@ -74,8 +73,6 @@ class PageTurn:
     @contextmanager
     def _listed(self, question: OpenQuestion[Any]) -> Iterator[None]:
         """Inside, it is one of the open questions whose buttons are in the cell."""
-        if self._agent() != self._reported:
-            self._post_working()
         self._titles[question.key] = question.short_title
         self._post_questions()
         try:
@@ -84,13 +81,10 @@ class PageTurn:
             if self._titles.pop(question.key, None) is not None:
                 self._post_questions()
 
-    def _post_working(self) -> None:
-        self._reported = self._agent()
-        self._post("turn", state="working", agent=self._reported)
-
     def _post_questions(self) -> None:
+        """Post the open questions, and who asks: at the beginning of the turn, that may not have been known."""
         waiting = [{"key": key, "cell": self.cell_id, "title": title} for key, title in self._titles.items()]
-        self._post("questions", waiting=waiting)
+        self._post("questions", waiting=waiting, agent=self._agent())
 
     def _post(self, event: str, **more: object) -> None:
         if self.page is not None:

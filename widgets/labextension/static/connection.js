@@ -86,7 +86,7 @@ export class Connection {
     switch (data.event) {
       case 'turn': return this.#onTurn(data);
       case 'standing': return this.#onStanding(data.words);
-      case 'questions': return this.#onQuestions(data.waiting ?? []);
+      case 'questions': return this.#onQuestions(data);
       case 'ask': return this.#onAsk(/** @type {Ask} */ (/** @type {unknown} */ (data)));
       case 'answered': return this.#onAnswered(data.key);
       case 'refused': return this.#onRefused(data.key, data.words);
@@ -171,9 +171,10 @@ export class Connection {
     this.#listener.changed(this);
   }
 
-  /** @param {Waiting[]} waiting */
-  #onQuestions(waiting) {
-    this.waiting = waiting;
+  /** @param {Record<string, any>} event */
+  #onQuestions({ waiting, agent }) {
+    this.waiting = waiting ?? [];
+    this.agent = visible(agent ?? '') || this.agent;
     this.#listener.changed(this);
   }
 
