@@ -249,20 +249,13 @@ class Page:
 
     def _replied(self, reply: Any) -> None:
         match reply:
-            case {"call": int(number), "error": {"kind": kind, "message": message}}:
-                error = ChangedMeanwhile if kind == "changed" else NotebookError
-                self._settle(number, error=error(str(message)))
-            case {"call": int(number)}:
-                self._settle(number, result=reply.get("result"))
-
-    def _settle(self, number: int, *, result: Any = None, error: NotebookError | None = None) -> None:
-        pending = self._pending.get(number)
-        if pending is None or pending.done():
-            return
-        if error is not None:
-            pending.set_exception(error)
-        else:
-            pending.set_result(result)
+            case {"call": int(number)} if (pending := self._pending.get(number)) and not pending.done():
+                match reply.get("error"):
+                    case {"kind": kind, "message": message}:
+                        error = ChangedMeanwhile if kind == "changed" else NotebookError
+                        pending.set_exception(error(str(message)))
+                    case _:
+                        pending.set_result(reply.get("result"))
 
     def _arrive(self) -> None:
         """The page is there, perhaps so late that it was taken for gone: send it the current state."""

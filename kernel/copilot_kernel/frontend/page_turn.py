@@ -12,10 +12,13 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..rendering.plain import one_line, visible_text
 from .page_comm import Page
 
 if TYPE_CHECKING:
     from .open_question import OpenQuestion
+
+MAX_TITLE_CHARS = 200
 
 Blocked = Callable[[], Awaitable[None]]
 """Waits until code blocks the kernel."""
@@ -73,7 +76,7 @@ class PageTurn:
     @contextmanager
     def _listed(self, question: OpenQuestion[Any]) -> Iterator[None]:
         """Inside, it is one of the open questions whose buttons are in the cell."""
-        self._titles[question.key] = question.short_title
+        self._titles[question.key] = visible_text(one_line(question.title)[:MAX_TITLE_CHARS])
         self._post_questions()
         try:
             yield

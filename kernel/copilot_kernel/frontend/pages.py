@@ -30,8 +30,7 @@ class ShownTurn:
     """The page that writes the outputs."""
     cells: list[Cell] = field(default_factory=list)
     count: int | None = None
-    """The cell's prompt number, once it has ended."""
-    has_ended: bool = False
+    """The cell's prompt number; None until it has ended."""
     is_cleared: bool = False
     """The user has cleared the cell."""
 
@@ -43,8 +42,6 @@ class ShownTurn:
             "turn": cell.request_id,
             "cell": cell.saved_id,
             "source": cell.source,
-            "ended": self.has_ended,
-            "count": self.count,
             "cleared": self.is_cleared,
         }
 
@@ -93,9 +90,9 @@ class Pages:
         turn = self._turns.get(cell.request_id)
         if turn is None:
             return
-        turn.count, turn.has_ended = count, True
-        turn.page.post("ended", turn=cell.request_id, count=turn.count)
-        ended = [id for id, each in self._turns.items() if each.has_ended]
+        turn.count = count
+        turn.page.post("ended", turn=cell.request_id, count=count)
+        ended = [id for id, each in self._turns.items() if each.count is not None]
         for id in ended[:-MAX_ENDED]:
             del self._turns[id]
 
@@ -114,13 +111,13 @@ class Pages:
         match request.parent["content"].get("data"):
             case {"take": str(id)} if turn := self._turns.get(id):
                 turn.move(request)
-                if turn.has_ended:
+                if turn.count is not None:
                     turn.page.post("ended", turn=id, count=turn.count)
             case {"look": _}:  # the user looks at a page that does not write: the one that does may have disappeared
                 self._choose_soon(page.path)
             case {"saved": list(ids)}:
                 for id in map(str, ids):
-                    if (turn := self._turns.get(id)) and turn.has_ended:
+                    if (turn := self._turns.get(id)) and turn.count is not None:
                         del self._turns[id]
             case {"cleared": str(id)} if turn := self._turns.get(id):
                 turn.is_cleared = True
@@ -146,7 +143,7 @@ class Pages:
         else:
             cell.request = turn.cells[0].request
             turn.cells.append(cell)
-            turn.has_ended = False
+            turn.count = None
 
     def _opened(self, opened: Any, message: Message) -> None:
         """Accept the comm of a page that has connected. Runs in the thread that handles comms."""
@@ -168,8 +165,7 @@ class Pages:
         self._choose_soon(page.path, page)
 
     def _choose_soon(self, path: str, connected: Page | None = None) -> None:
-        assert self._loop is not None
-        task = self._loop.create_task(self._choose(path, connected))
+        task = asyncio.create_task(self._choose(path, connected))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
