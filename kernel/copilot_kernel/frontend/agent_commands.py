@@ -284,7 +284,8 @@ async def _choose(
         return _is_set(setting, choice)
 
     if settings:
-        await output.choose(Menu(command, tuple(map(_field, settings)), static, lambda: context.session), apply)
+        chat = await context.chat_runner.opened()
+        await output.choose(Menu(command, tuple(map(_field, settings)), static, lambda: chat.session), apply)
     else:
         output.show(static)
 

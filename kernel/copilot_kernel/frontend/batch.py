@@ -38,9 +38,6 @@ class Batch:
         question.shown.set()
         return lambda line: None
 
-    def status(self, words: str) -> None:
-        """Nobody would read it."""
-
     def settle(self) -> None:
         """Send the others, and what changed since it was sent."""
         self._slots.end_streams()

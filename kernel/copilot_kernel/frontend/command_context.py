@@ -92,11 +92,6 @@ class CommandContext:
         """The open session; None if none is open."""
         return self.situation().state
 
-    @property
-    def session(self) -> object:
-        """The open session, if the agent lives: another object after a restart."""
-        return self.chat_runner.chat.session if self.chat_runner.chat else None
-
     def situation(self, live: bool = True) -> CommandState:
         """Return what is known now, without asking the agent."""
         chat = self.chat_runner.chat

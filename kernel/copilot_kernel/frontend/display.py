@@ -85,8 +85,9 @@ class Display:
         return self._cell.live
 
     def status(self, words: str) -> None:
-        """A passing line, not shown in a batch run."""
-        self._output.status(words)
+        """Show a passing line, where it can be taken away again."""
+        if isinstance(self._output, OutputArea):
+            self._output.status(words)
 
     async def ask(self, question: Question) -> PermissionAnswer:
         """The one answer to `question`; if this is cancelled, the question is withdrawn."""

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..conversation.model import Notice
+from ..rendering.question import OPEN
 from .cell import Bundle, Cell
 
 if TYPE_CHECKING:
@@ -118,8 +119,8 @@ class OpenQuestion(ABC, Generic[T]):
 
     @property
     def printed(self) -> Bundle:
-        """The question as a console prints it, once, above the line of input."""
-        return self.static
+        """The question as a console prints it, without the remark for saved notebooks."""
+        return {**self.static, "text/plain": self.static["text/plain"].removesuffix(f"\n{OPEN}")}
 
     @abstractmethod
     def make_widgets(self, on_move: Callable[[], object]) -> Interactive:
