@@ -6,14 +6,13 @@ a long run shows how far it is. nbval does not see updates: what changed after i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from itertools import takewhile
 from typing import Any
 
-from ..conversation.model import FINAL, Entry, Notice, ToolCall
+from ..conversation.model import FINAL, Entry, ToolCall
 from .cell import Bundle, Cell
 from .lexers import begin
-from .open_question import OpenQuestion
 from .slot_items import Item, Stream, picture
 from .slots import Slot, Slots
 
@@ -32,11 +31,6 @@ class Batch:
         self._slots.put(entry)
         for slot in takewhile(_is_over, list(self._slots)[:-1]):  # something may join the last one
             self._send(slot)
-
-    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
-        """Nobody would read it; the call that it is about says what was decided."""
-        question.shown.set()
-        return lambda line: None
 
     def settle(self) -> None:
         """Send the others, and what changed since it was sent."""

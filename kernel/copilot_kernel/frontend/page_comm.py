@@ -156,7 +156,7 @@ class Page:
             raise NoPage(ABSENT)
         number, reply = next(self._numbers), self._loop.create_future()
         self._pending[number] = reply
-        self._comm.send(_call(number, op, args))
+        self._comm.send({"calls": [{"call": number, "op": op, "args": args}]})
         try:
             result = await asyncio.wait_for(reply, CALL_SECONDS)
         except TimeoutError:
@@ -188,11 +188,6 @@ class Page:
         finally:
             del self._asked[question.key]
             self.post("answered", key=question.key)
-
-    def notify(self, op: str, **args: Any) -> None:
-        """Call without waiting for the reply."""
-        if self.is_there:
-            self._comm.send(_call(next(self._numbers), op, args))
 
     def post(self, event: str, **more: Any) -> None:
         """Tell the page of an event, if there is one: as soon as that is known."""
@@ -283,10 +278,6 @@ class Page:
 def _reply(option: int, data: Mapping[str, Any]) -> Reply:
     reason, rule = (str(data.get(name) or "").strip() for name in ("reason", "rule"))
     return Reply(option, reason, rule, "settings" if data.get("keep") == "settings" else "session")
-
-
-def _call(number: int, op: str, args: Mapping[str, Any]) -> Message:
-    return {"calls": [{"call": number, "op": op, "args": args}]}
 
 
 def _ask(question: PermissionQuestion) -> Message:

@@ -18,6 +18,7 @@ import anyio
 from ..conversation.model import Notice
 from ..rendering.question import NO_BUTTONS
 from . import vs_code
+from .batch import Batch
 from .cell import Cell
 from .lexers import load
 from .open_question import Card, OpenQuestion
@@ -25,7 +26,6 @@ from .page_turn import PageTurn
 from .slots import MAX_QUESTIONS
 
 if TYPE_CHECKING:
-    from .batch import Batch
     from .console import Console
     from .output_area import OutputArea
 
@@ -79,6 +79,7 @@ class Questions:
     def _show(self, question: OpenQuestion[T]) -> Callable[[Notice], None]:
         """Show the question, with buttons if possible; return the function that closes it."""
         cell = self._cell
+        assert not isinstance(self._output, Batch), "nobody is asked in a batch run"
         question.bundle = question.printed if cell.cell_id is None else question.static
         if cell.widgets and not (vs_code.is_cell(cell.cell_id) and cell.front_end.undrawn):
             self._add_buttons(question)

@@ -90,6 +90,7 @@ export class Connection {
       case 'ask': return this.#onAsk(/** @type {Ask} */ (/** @type {unknown} */ (data)));
       case 'answered': return this.#onAnswered(data.key);
       case 'refused': return this.#onRefused(data.key, data.words);
+      case 'ran': return this.document.has(data.id) ? this.document.ran(data) : undefined;
       case 'ended': return this.#missed.ended(data.turn, data.count);
       case 'missed':
         this.#waits = data.known.length > data.turns.length;
