@@ -29,13 +29,13 @@ class Batch:
         """Show `entry`, new or changed, once it and all before it are over."""
         begin(entry)
         self._slots.put(entry)
-        for slot in takewhile(_is_over, list(self._slots)[:-1]):  # something may join the last one
+        for slot in takewhile(_is_over, self._unsent()[:-1]):  # something may join the last one
             self._send(slot)
 
     def settle(self) -> None:
         """Send the others, and what changed since it was sent."""
         self._slots.end_streams()
-        for slot in self._slots:
+        for slot in self._unsent():
             self._send(slot)
         self._send_late()
 
@@ -44,10 +44,12 @@ class Batch:
         self._cell.display(bundle, metadata=metadata)
         return ""
 
+    def _unsent(self) -> list[Slot]:
+        return [slot for slot in self._slots if slot not in self._sent]
+
     def _send(self, slot: Slot) -> None:
-        if slot not in self._sent:
-            self._cell.display(picture(slot.items.values(), self._cwd))
-            self._sent[slot] = dict(slot.items)
+        self._cell.display(picture(slot.items.values(), self._cwd))
+        self._sent[slot] = dict(slot.items)
 
     def _send_late(self) -> None:
         late = [item for slot, sent in self._sent.items() for item in self._changed(slot, sent)]
