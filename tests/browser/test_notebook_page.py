@@ -54,7 +54,7 @@ def test_cells_are_read_inserted_edited_moved_deleted_and_run(context: BrowserCo
         expect(shown).to_contain_text("a figure")
         expect(driven.notebook.cell(2).locator(".jp-InputPrompt")).to_have_text("[*]:")
         assert driven.call("delete", id=below, expected="z = 3")["error"]["kind"] == "invalid"
-        assert driven.call("ran", id=below, execution_count=7) == {"result": {}}
+        driven.event("ran", id=below, execution_count=7)
         expect(driven.notebook.cell(2).locator(".jp-InputPrompt")).to_have_text("[7]:")
 
         read = driven.call("read", outputs=True, limit=4)["result"]

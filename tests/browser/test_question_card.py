@@ -32,13 +32,15 @@ from asyncio import wrap_future
 from contextlib import nullcontext
 from types import SimpleNamespace
 from IPython.display import display
+from copilot_kernel.frontend.cell import GUARD_SECONDS
 from copilot_kernel.frontend.open_question import Card
 from copilot_kernel.frontend.permission_question import PermissionQuestion
 from pickle import loads
 
 def show(question, root="/project"):
     asked = PermissionQuestion(question, root)
-    card = Card(SimpleNamespace(owning=nullcontext), asked.make_widgets(lambda: card.guard()))
+    cell = SimpleNamespace(owning=nullcontext, guard_seconds=GUARD_SECONDS)
+    card = Card(cell, asked.make_widgets(lambda: card.guard()))
     wrap_future(asked.answer).add_done_callback(lambda done: print("ANSWERED", done.result()))
     display(asked.static, raw=True)
     display(card.widget.bundle() | {"text/plain": ""}, raw=True)

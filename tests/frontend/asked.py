@@ -51,7 +51,7 @@ class Models(FrontEnd):
 
 
 def guard(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    monkeypatch.setattr("copilot_kernel.frontend.open_question.GUARD_SECONDS", seconds)
+    monkeypatch.setattr(RecordingCell, "guard_seconds", seconds)
 
 
 class Clock:

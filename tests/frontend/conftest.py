@@ -7,7 +7,7 @@ import pytest
 
 from ..chat.conftest import demo, opened, project, settings, time
 from ..widgets.connected import connected
-from .asked import Models, guard
+from .asked import Models
 from .rerunning import keep, kernel
 
 __all__ = ["demo", "keep", "kernel", "opened", "project", "settings", "time"]
@@ -15,6 +15,5 @@ __all__ = ["demo", "keep", "kernel", "opened", "project", "settings", "time"]
 
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Models]:
-    guard(monkeypatch, 0)
     with contextmanager(connected)(monkeypatch, Models()) as front_end:
         yield front_end

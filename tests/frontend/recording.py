@@ -67,6 +67,8 @@ class Loop:
 class RecordingCell:
     """`sent` is every message; `outputs` what a front end would hold, in order."""
 
+    guard_seconds = 0.0
+
     def __init__(self, live: bool = True, cell_id: str | None = "cell", seen: bool = True) -> None:
         self.live, self.cell_id = live, cell_id if live else None
         self.session, self.front_end = "the page that runs the cell", SimpleNamespace(widgets_seen=seen, undrawn=False)
@@ -107,7 +109,7 @@ class RecordingCell:
         assert display_id in self._outputs
         self._send("update", data, display_id, metadata)
 
-    def stream(self, text: str, name: str = "stdout") -> None:
+    def stream(self, text: str) -> None:
         self._send("stream", {"text/plain": text}, object(), None)
 
     async def widgets_known(self) -> None:

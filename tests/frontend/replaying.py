@@ -159,7 +159,7 @@ def _widgets() -> Iterator[Models]:
 
 
 async def _run(records: Records, models: Models) -> list[Cell]:
-    session = KernelSession(guard_seconds=0)
+    session = KernelSession()
     session.is_introduced = True
     try:
         cells, said = [], _said(records[: -sum(len(turn.records) for turn in turns(records))])

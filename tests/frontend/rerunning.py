@@ -44,9 +44,8 @@ class Kernel:
         calls = edits(10, "a.py", "b.py") if self.changes and "change" in text else []
         for entry in (said(1, f"# Answer {len(self.prompts)}"), *calls):
             view.show(entry)
-        if self.fails:
-            raise CopilotError("The agent ended.")
-        return Turn(len(self.prompts), self.stop_reason, "Answer", tuple(calls), "session", "Agent")
+        turn = Turn(len(self.prompts), self.stop_reason, "Answer", tuple(calls), "session", "Agent")
+        return replace(turn, failure=CopilotError("The agent ended.")) if self.fails else turn
 
     async def run(self, code: str, cell: RecordingCell | None = None, **values: str) -> RecordingCell:
         cell = cell or again()
@@ -83,7 +82,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def started(monkeypatch: pytest.MonkeyPatch, notebook: PageNotebook | None = None) -> Kernel:
     """A kernel that has just begun."""
-    kernel = Kernel(KernelSession(guard_seconds=0, notebook=notebook), [])
+    kernel = Kernel(KernelSession(notebook=notebook), [])
     kernel.session.is_introduced = True
     monkeypatch.setattr(kernel.session, "ask", kernel.ask)
     return kernel

@@ -30,7 +30,7 @@ class Session:
 
     def __init__(self, runner: asyncio.Runner, work: Path) -> None:
         self.work, self._runner = work, runner
-        self.kernel_session = KernelSession(guard_seconds=0)
+        self.kernel_session = KernelSession()
         self.kernel_session.is_introduced = True
         self.cells: list[RecordingCell] = []
 

@@ -143,11 +143,8 @@ async def test_a_number_or_a_name_is_the_answer(line: str, option: PermissionOpt
 async def test_a_console_prints_the_question_alone() -> None:
     place = Place()
     asked = await ask(RecordingCell(cell_id=None), place)
-    wanted = {
-        "text/plain": QuestionView(QUESTION, "/project").text,
-        "text/html": QuestionView(QUESTION, "/project").html,
-    }
-    assert place.shown == [wanted]
+    view = QuestionView(QUESTION, "/project")
+    assert place.shown == [{**view.bundle, "text/plain": view.text}]
     asked.task.cancel()
 
 

@@ -57,18 +57,20 @@ class Known:
     def state(self) -> Any:
         return self.now.state
 
-    session = link = None
+    session = None
 
     async def do(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
         return await work(self)
 
-    async def chat(self) -> Known:
+    async def opened(self) -> Known:
         return self
 
     @property
-    def options(self) -> Known:
-        """Of the chat, which this is, too."""
+    def chat_runner(self) -> Known:
+        """This is also the chat, its runner and its options."""
         return self
+
+    options = chat_runner
 
     async def offered(self, what: str) -> Any:
         return self.now.state
@@ -89,9 +91,6 @@ class Recorder(CommandOutput):
 
     def display(self, data: dict[str, Any], /) -> None:
         self.shown.append(data["text/plain"])
-
-    def stream(self, text: str, name: str = "stdout") -> None:
-        self.shown.append(text)
 
 
 def shown(line: str, now: CommandState = NOW, *, live: bool = True) -> str:

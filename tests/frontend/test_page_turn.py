@@ -73,7 +73,7 @@ class Scene:
         return [[each["key"] for each in data["waiting"]] for data in self.page.posted if data["event"] == "questions"]
 
 
-async def test_the_turn_is_told_with_the_agent_as_soon_as_it_is_known() -> None:
+async def test_the_page_learns_who_works_and_what_is_asked() -> None:
     scene, names = Scene(), [""]
     scene.turn.begin(lambda: names[0])
     names[0] = "GitHub Copilot"
@@ -86,15 +86,15 @@ async def test_the_turn_is_told_with_the_agent_as_soon_as_it_is_known() -> None:
     second.cancel()
     seconds = scene.page.posted[-1].pop("seconds")
     assert 0 <= seconds < 5
-    assert scene.page.posted == [
-        {"event": "turn", "state": "working", "agent": ""},
-        {"event": "turn", "state": "working", "agent": "GitHub Copilot"},
+    started, *later = scene.page.posted
+    assert started == {"event": "turn", "state": "working", "agent": ""}
+    assert later == [{**event, "agent": "GitHub Copilot"} for event in (
         {"event": "questions", "waiting": [{"key": "7", "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]},
         {"event": "questions", "waiting": []},
         {"event": "questions", "waiting": [{"key": "8", "cell": "c1", "title": "Use this tool? Step 2"}]},
         {"event": "questions", "waiting": []},
-        {"event": "turn", "state": "idle", "agent": "GitHub Copilot", "cells": ["a", "b"]},
-    ]
+        {"event": "turn", "state": "idle", "cells": ["a", "b"]},
+    )]  # fmt: skip
 
 
 async def test_what_the_agents_own_commands_have_changed_is_told_once_in_each_turn() -> None:

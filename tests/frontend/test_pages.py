@@ -125,9 +125,8 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
     kernel.pages.close()
 
 
-def told(cell: Cell, *, count: int | None = None, cleared: bool = False) -> Message:
-    turn = {"turn": cell.request_id, "cell": cell.cell_id, "source": cell.source, "cleared": cleared}
-    return {**turn, "ended": count is not None, "count": count}
+def told(cell: Cell, *, cleared: bool = False) -> Message:
+    return {"turn": cell.request_id, "cell": cell.cell_id, "source": cell.source, "cleared": cleared}
 
 
 async def test_the_next_page_gets_the_turn_of_one_that_is_gone_and_all_that_it_shows(kernel: Kernel) -> None:
@@ -181,9 +180,9 @@ async def test_a_turn_that_has_ended_is_told_until_a_page_has_saved_it(kernel: K
     kernel.pages.ended(cell, 3)
     assert kernel.events("first")[-1] == {"event": "ended", "turn": cell.request_id, "count": 3}
     kernel.answering.clear()
-    assert (await kernel.connect("second"))["turns"] == [told(cell, count=3)]
+    assert (await kernel.connect("second"))["turns"] == [told(cell)]
     kernel.says("second", saved=[cell.request_id, "forged"])
-    assert (await kernel.connect("second"))["turns"] == [told(cell, count=3)]
+    assert (await kernel.connect("second"))["turns"] == [told(cell)]
     await asyncio.sleep(0)
     kernel.answering.clear()
     assert (await kernel.connect("third"))["turns"] == []
@@ -261,7 +260,7 @@ async def test_of_turns_that_nobody_saves_the_last_are_kept(kernel: Kernel) -> N
         kernel.pages.ended(await kernel.run("first", cell_id=f"c{number}"), number)
     kernel.answering.clear()
     turns = (await kernel.connect("second"))["turns"]
-    assert [turn["count"] for turn in turns] == list(range(5, MAX_ENDED + 5))
+    assert [turn["cell"] for turn in turns] == [f"c{number}" for number in range(5, MAX_ENDED + 5)]
 
 
 async def settled(is_so: Callable[[], bool]) -> None:

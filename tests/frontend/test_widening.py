@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from copilot_kernel.chat.trust import introduction
@@ -87,8 +88,6 @@ def test_a_command_of_the_agents_own_needs_the_users_answer_and_is_shown_from_th
     """As `%options` does, whose change between two turns the page is told of at once."""
     with session(tmp_path, **RULES) as made:
         made.run("demo: commands allow-all cwd")
-        told = list[Sequence[str]]()
-        made.kernel_session._page.report = told.append
         assert "no one can answer here" in str(made.run("/allow-all on", live=False).error)
         assert "denied by you" in str(made.run("/allow-all on", answer="2").error)
         assert "COPILOT_KERNEL_CWD" in made.run("/cwd /", answer="1").text
@@ -96,7 +95,8 @@ def test_a_command_of_the_agents_own_needs_the_users_answer_and_is_shown_from_th
         shown = made.run("/allow-all on", answer="1")
         assert (shown.error, "⚠ does not ask: /allow-all on" in shown.text) == (None, True)
         assert made.status("Its own commands and modes") == "does not ask: /allow-all on"
-        made.kernel_session._page.report = told.append
+        told = list[Sequence[str]]()
+        made.kernel_session._notebook = SimpleNamespace(turn=SimpleNamespace(report=told.append))
         assert "The agent will no longer ask" in made.run("%mode autopilot", answer="1").text
         assert told[-1] == ("does not ask: mode autopilot",)
         assert made.run("%mode agent").error is None

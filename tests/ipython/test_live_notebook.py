@@ -119,8 +119,8 @@ def test_a_cell_runs_as_the_pages_own_request(page: FakePage) -> None:
     outcome = played(page, "return await notebook.run_cell('b', 'print(x)')")
     (run,) = page.runs
     assert value(page.front_end, "played.outputs[0]['text'], played.ok") == ("20\n", True)
-    ran = next(call["args"] for call in page.calls if call["op"] == "ran")
-    assert ran == {"id": "b", "execution_count": value(page.front_end, "played.execution_count")}
+    ran = next(event for event in page.events if event["event"] == "ran")
+    assert ran == {"event": "ran", "id": "b", "execution_count": value(page.front_end, "played.execution_count")}
     messages = [m for m in page.front_end.published if parent(m) == run]
     states = [m["content"]["execution_state"] for m in messages if m["msg_type"] == "status"]
     assert sorted(states) == ["busy", "busy", "idle", "idle"]  # of the subshell, and of the run
@@ -156,7 +156,8 @@ def test_what_runs_is_what_was_expected(page: FakePage) -> None:
 
     page.on_run = change
     assert error(page, "await notebook.run_cell('b', 'print(x)')")[0] == "ChangedMeanwhile"
-    assert [call["args"] for call in page.calls if call["op"] == "ran"] == [{"id": "b", "execution_count": None}]
+    ran = [event for event in page.events if event["event"] == "ran"]
+    assert ran == [{"event": "ran", "id": "b", "execution_count": None}]
     assert value(page.front_end, "x") != "changed"
 
 
@@ -188,7 +189,7 @@ def test_an_interrupt_ends_a_run_of_a_cell_and_its_waiting(page: FakePage) -> No
     page.front_end.process.send_signal(signal.SIGINT)
     page.play(request)
     assert page.front_end.finish(request).error[0] == "Cancelled"
-    assert [call["args"] for call in page.calls if call["op"] == "ran"] != []
+    assert [event for event in page.events if event["event"] == "ran"] != []
 
 
 def test_a_question_is_asked_in_the_page(page: FakePage) -> None:

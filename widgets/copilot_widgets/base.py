@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ipywidgets import HTML, Box, Layout, VBox, Widget  # type: ignore[attr-defined]
+from ipywidgets import HTML, Box, Button, Layout, VBox, Widget  # type: ignore[attr-defined]
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 MAX_NAME_CHARS = 200
@@ -67,10 +67,13 @@ _log = logging.getLogger(__name__)
 
 
 class Interactive:
-    """A box of widgets. Callbacks run on the thread that handles comm messages; what they raise is logged."""
+    """A box of widgets. Callbacks run on the thread that handles comm messages; what they raise is logged.
 
-    def __init__(self, box: VBox) -> None:
-        self._box = box
+    The `guarded` buttons can be disabled.
+    """
+
+    def __init__(self, box: VBox, guarded: Sequence[Button] = ()) -> None:
+        self._box, self._guarded = box, guarded
 
     def bundle(self) -> dict[str, Any]:
         """The MIME bundle that shows it where there are widgets; add what is shown elsewhere."""
@@ -85,10 +88,14 @@ class Interactive:
         """Show which of several open questions this is, where there is room for it."""
 
     def hold(self) -> None:
-        """Let no answer count that allows something, if there is one."""
+        """Disable the guarded buttons."""
+        for button in self._guarded:
+            button.disabled = True
 
     def release(self) -> None:
-        """Let all answers count."""
+        """Enable the guarded buttons."""
+        for button in self._guarded:
+            button.disabled = False
 
     def probe(self, on_drawn: Callable[[], object]) -> None:
         """Call `on_drawn` whenever a client has drawn the box: an invisible widget in it counts its views."""

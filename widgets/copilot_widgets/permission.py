@@ -92,22 +92,12 @@ class AnswerCard(Interactive):
         self._row = HBox([*first, *openers, *last, self._number], layout=layout)
         flush = Layout(width="auto", max_width="100%", margin="0")
         boxes = (editor.box for editor in editors)
-        super().__init__(VBox([HTML(STYLE, layout=flush), self._row, *boxes], layout=flush))
+        super().__init__(VBox([HTML(STYLE, layout=flush), self._row, *boxes], layout=flush), self._guarded)
         self._box.add_class(CLASS)
 
     def number(self, number: int, count: int) -> None:
         """Show which of several open questions this is."""
         self._number.value = f'<span style="opacity:0.75">{number} of {count}</span>' if count > 1 else ""
-
-    def hold(self) -> None:
-        """Disable the guarded answers."""
-        for widget in self._guarded:
-            widget.disabled = True
-
-    def release(self) -> None:
-        """Enable the guarded answers."""
-        for widget in self._guarded:
-            widget.disabled = False
 
     def _editor(self, answer: TextAnswer, lines: int, reply: Callable[[str, Keep], Reply]) -> Editor:
         choices = [_explained(self._choice(each), each.hint) for each in answer.choices]

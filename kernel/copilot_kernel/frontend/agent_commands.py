@@ -201,21 +201,21 @@ def name_of(block: Block) -> str:
 
 async def mode(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%mode [NAME]`."""
-    setting = choices.modes(await context.do(lambda chat: chat.options.offered("modes")))
+    setting = choices.modes(await context.chat_runner.do(lambda chat: chat.options.offered("modes")))
 
     async def put(setting: SessionSetting, choice: Choice) -> None:
         await _confirm(context, output, setting, choice, rest)
-        await context.do(lambda chat: chat.options.set_mode(str(choice.value)))
+        await context.chat_runner.do(lambda chat: chat.options.set_mode(str(choice.value)))
 
     await _set_or_choose(context, output, "mode", setting, rest, put)
 
 
 async def model(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%model [NAME]`."""
-    setting = choices.models(await context.do(lambda chat: chat.options.offered("models")))
+    setting = choices.models(await context.chat_runner.do(lambda chat: chat.options.offered("models")))
 
     async def put(_: SessionSetting, choice: Choice) -> None:
-        await context.do(lambda chat: chat.options.set_model(str(choice.value)))
+        await context.chat_runner.do(lambda chat: chat.options.set_model(str(choice.value)))
 
     await _set_or_choose(context, output, "model", setting, rest, put)
 
@@ -227,9 +227,9 @@ async def options(context: CommandContext, output: CommandOutput, rest: str) -> 
 
     async def put(setting: SessionSetting, choice: Choice) -> None:
         await _confirm(context, output, setting, choice, value.strip())
-        await context.do(lambda chat: chat.options.set_option(setting.id, choice.value))
+        await context.chat_runner.do(lambda chat: chat.options.set_option(setting.id, choice.value))
 
-    found = choices.options(await context.do(lambda chat: chat.options.offered("options")))
+    found = choices.options(await context.chat_runner.do(lambda chat: chat.options.offered("options")))
     if id:
         setting = choices.find_option(found, id)
         await _set_or_choose(context, output, f"options {setting.id}", setting, value.strip(), put)
@@ -284,7 +284,8 @@ async def _choose(
         return _is_set(setting, choice)
 
     if settings:
-        await output.choose(Menu(command, tuple(map(_field, settings)), static, lambda: context.session), apply)
+        chat = await context.chat_runner.opened()
+        await output.choose(Menu(command, tuple(map(_field, settings)), static, lambda: chat.session), apply)
     else:
         output.show(static)
 

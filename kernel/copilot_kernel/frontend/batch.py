@@ -6,13 +6,13 @@ a long run shows how far it is. nbval does not see updates: what changed after i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
+from itertools import takewhile
 from typing import Any
 
-from ..conversation.model import FINAL, Entry, Notice, ToolCall
+from ..conversation.model import FINAL, Entry, ToolCall
 from .cell import Bundle, Cell
 from .lexers import begin
-from .open_question import OpenQuestion
 from .slot_items import Item, Stream, picture
 from .slots import Slot, Slots
 
@@ -29,20 +29,14 @@ class Batch:
         """Show `entry`, new or changed, once it and all before it are over."""
         begin(entry)
         self._slots.put(entry)
-        self._send_until(_is_open)
-
-    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
-        """Nobody would read it; the call that it is about says what was decided."""
-        question.shown.set()
-        return lambda line: None
-
-    def status(self, words: str) -> None:
-        """Nobody would read it."""
+        for slot in takewhile(_is_over, self._unsent()[:-1]):  # something may join the last one
+            self._send(slot)
 
     def settle(self) -> None:
         """Send the others, and what changed since it was sent."""
         self._slots.end_streams()
-        self._send_until(lambda slot, last: False)
+        for slot in self._unsent():
+            self._send(slot)
         self._send_late()
 
     def add(self, bundle: Bundle, metadata: dict[str, Any]) -> str:
@@ -50,15 +44,12 @@ class Batch:
         self._cell.display(bundle, metadata=metadata)
         return ""
 
-    def _send_until(self, is_open: Callable[[Slot, bool], bool]) -> None:
-        """Send displays in order, up to the first that is open."""
-        slots = list(self._slots)
-        for slot in slots:
-            if slot not in self._sent:
-                if is_open(slot, slot is slots[-1]):
-                    return
-                self._cell.display(picture(slot.items.values(), self._cwd))
-                self._sent[slot] = dict(slot.items)
+    def _unsent(self) -> list[Slot]:
+        return [slot for slot in self._slots if slot not in self._sent]
+
+    def _send(self, slot: Slot) -> None:
+        self._cell.display(picture(slot.items.values(), self._cwd))
+        self._sent[slot] = dict(slot.items)
 
     def _send_late(self) -> None:
         late = [item for slot, sent in self._sent.items() for item in self._changed(slot, sent)]
@@ -70,16 +61,16 @@ class Batch:
         """Return what looks different from what was sent."""
         for key, item in slot.items.items():
             before = sent.get(key)
-            if before is None or (item is not before and self._draw(item) != self._draw(before)):
+            if before is None or (item is not before and self._picture(item) != self._picture(before)):
                 yield item
 
-    def _draw(self, item: Item) -> Bundle:
+    def _picture(self, item: Item) -> Bundle:
         return picture([item], self._cwd)
 
 
-def _is_open(slot: Slot, last: bool) -> bool:
-    """Something may join it, or what it shows goes on."""
-    return last or any(
+def _is_over(slot: Slot) -> bool:
+    """Return True if nothing that the slot shows goes on."""
+    return not any(
         isinstance(item, Stream) or (isinstance(item, ToolCall) and item.status not in FINAL)
         for item in slot.items.values()
     )

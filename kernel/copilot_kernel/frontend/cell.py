@@ -22,6 +22,8 @@ Output = tuple[Bundle, dict[str, Any]]
 
 BLANK: Bundle = {"text/plain": "", "text/html": ""}
 """A display without content."""
+GUARD_SECONDS = 0.7
+"""Long enough to see that something else stands there now, shorter than reading it takes."""
 MAX_MESSAGE_DEPTH = 64
 """Limit of nested containers in a message."""
 
@@ -75,10 +77,19 @@ class Cell:
 
     `live`: a user is watching and can be asked; False in a batch run (nbclient, nbval, papermill). `cell_id`: the
     notebook cell; None in a console. `widgets`: widgets may be shown, and clicks on them arrive while the cell runs.
+    `guard_seconds`: for how long a click on a guarded answer does not count when its button has moved.
     """
 
-    def __init__(self, kernel: Kernel, request: Request, *, live: bool, cell_id: str | None) -> None:
-        self._kernel, self.request = kernel, request
+    def __init__(
+        self,
+        kernel: Kernel,
+        request: Request,
+        *,
+        live: bool,
+        cell_id: str | None,
+        guard_seconds: float = GUARD_SECONDS,
+    ) -> None:
+        self._kernel, self.request, self.guard_seconds = kernel, request, guard_seconds
         self._asking = asyncio.Lock()
         # Questions that were withdrawn while the user may have been typing: so many answers may be for those.
         self._outdated = 0
@@ -114,9 +125,9 @@ class Cell:
         self.shown[display_id] = data, metadata or {}
         self._send("update_display_data", _output(data, display_id, metadata))
 
-    def stream(self, text: str, name: str = "stdout") -> None:
-        """Plain text; `name` is stdout or stderr."""
-        self._send("stream", {"name": name, "text": text})
+    def stream(self, text: str) -> None:
+        """Show plain text."""
+        self._send("stream", {"name": "stdout", "text": text})
 
     def error(self, ename: str, evalue: str, traceback: list[str]) -> None:
         """The cell has failed. JupyterLab shows only `traceback`."""

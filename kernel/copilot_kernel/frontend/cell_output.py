@@ -27,10 +27,6 @@ class CellOutput(CommandOutput):
         """Show one more thing."""
         self._cell.display(data)
 
-    def stream(self, text: str, name: str = "stdout") -> None:
-        """Show plain text; `name` is stdout or stderr."""
-        self._cell.stream(text, name)
-
     async def confirm(self, widening: str, allow: str) -> None:
         """Ask as `CommandOutput.confirm` does. Each question is asked once in a kernel."""
         if not self._cell.live:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 if TYPE_CHECKING:
     from ..acp.messages import Block
     from ..chat import Chat, Turn, View
-    from ..rendering.changes import TurnChanges
 
 T = TypeVar("T")
 
@@ -77,10 +76,6 @@ class ChatRunner:
                 self._asking -= 1
 
         return await self.do(ask)
-
-    async def changes(self, turn: Turn) -> TurnChanges | None:
-        """Return `Chat.changes`; None if there is no chat."""
-        return await self.chat.changes(turn) if self.chat is not None else None
 
     async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
         """Do something with the chat. If that breaks (a bug of ours) while we wait, its error is raised here.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..acp.messages import AgentInfo, Block, SessionInfo, SessionState
 from ..config import Settings
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..permissions.rulebook import Rulebook
     from .chat_runner import ChatRunner
     from .page_notebook import PageNotebook
-
-T = TypeVar("T")
 
 Completions: TypeAlias = "tuple[int, Sequence[Choice]]"
 """Place in the text after a command's name where the word begins that is being typed, and its completions."""
@@ -94,16 +92,6 @@ class CommandContext:
         """The open session; None if none is open."""
         return self.situation().state
 
-    @property
-    def session(self) -> object:
-        """The open session, if the agent lives: another object after a restart."""
-        return self.chat_runner.chat.session if self.chat_runner.chat else None
-
-    @property
-    def link(self) -> object:
-        """The connection to the agent, if it lives: another object after a restart."""
-        return self.chat_runner.chat.agent.link if self.chat_runner.chat else None
-
     def situation(self, live: bool = True) -> CommandState:
         """Return what is known now, without asking the agent."""
         chat = self.chat_runner.chat
@@ -127,22 +115,14 @@ class CommandContext:
             chat.tools.unseen,
         )
 
-    async def do(self, work: Callable[[Chat], Coroutine[Any, Any, T]]) -> T:
-        """Do something with the chat, which is opened if need be. Raises CopilotError."""
-        return await self.chat_runner.do(work)
-
-    async def chat(self) -> Chat:
-        """The chat, which is opened if need be, for what needs no waiting."""
-        return await self.chat_runner.opened()
-
     async def ready(self) -> SessionState | None:
         """The open session; the agent is started if need be. Raises CopilotError."""
-        await self.do(lambda chat: chat.ready())
+        await self.chat_runner.do(lambda chat: chat.ready())
         return self.state
 
     async def list_sessions(self, here: bool) -> tuple[SessionInfo, ...]:
         """Ask the agent for its sessions, newest first. Raises UsageError if it does not list them."""
-        listed = await self.do(lambda chat: chat.sessions(here))
+        listed = await self.chat_runner.do(lambda chat: chat.sessions(here))
         self.sessions = newest_first(listed)
         return self.sessions
 
@@ -156,7 +136,7 @@ class CommandContext:
             found = [await asyncio.to_thread(read, path, chat.info, chat.agent.cwd) for path in paths]
             chat.attach(found)
 
-        await self.do(work)
+        await self.chat_runner.do(work)
 
 
 def newest_first(sessions: Sequence[SessionInfo]) -> tuple[SessionInfo, ...]:

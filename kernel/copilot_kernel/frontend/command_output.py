@@ -50,9 +50,6 @@ class CommandOutput(Protocol):
     def display(self, data: Bundle, /) -> None:
         """Show a MIME bundle."""
 
-    def stream(self, text: str, name: str = "stdout") -> None:
-        """Show plain text; `name` is stdout or stderr."""
-
     def show(self, report: Report) -> None:
         """Show a report."""
         self.display(render_report(report, self.wording))
@@ -84,7 +81,7 @@ def doing(
     """A command that does `work` with the chat and what was typed after its name, and then shows the line `done`."""
 
     async def run(context: CommandContext, output: CommandOutput, rest: str) -> None:
-        await context.do(lambda chat: work(chat, rest))
+        await context.chat_runner.do(lambda chat: work(chat, rest))
         show_done(output, done)
 
     return run

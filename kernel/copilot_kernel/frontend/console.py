@@ -46,9 +46,6 @@ class Console:
         question.shown.set()
         return self.put if question.entry_id < 0 else lambda line: None
 
-    def status(self, words: str) -> None:
-        """Print nothing: what is printed cannot be taken back."""
-
     def settle(self) -> None:
         """Print everything that waits."""
         self._print_waiting(calls=True)

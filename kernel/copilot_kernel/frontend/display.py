@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..chat.turn_record import footer_bundles, metadata_of
-from ..conversation.model import Attachment, Entry, Message, ToolCall
+from ..conversation.model import Attachment, Entry, Message
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
@@ -45,7 +45,7 @@ class Display:
     """The `View` of one cell. Paths inside the agent's folder `cwd` are shown relative to it.
 
     `replays`: the cell shows an earlier conversation, with the prompts. `activity_timeout`: for so many seconds
-    a question counts as activity of the kernel. `page` gets reports of open questions. `guard_seconds`: see `Card`.
+    a question counts as activity of the kernel. `page` gets reports of open questions.
     """
 
     def __init__(
@@ -57,20 +57,12 @@ class Display:
         activity_timeout: float = 0.0,
         loop: asyncio.AbstractEventLoop | None = None,
         page: PageTurn | None = None,
-        guard_seconds: float | None = None,
     ) -> None:
         self._cell, self._cwd, self._replays = cell, cwd, replays
         self._output = _output(cell, loop or asyncio.get_running_loop(), cwd)
-        self.questions = Questions(
-            cell,
-            self._output,
-            page or PageTurn(),
-            activity_timeout=activity_timeout,
-            guard_seconds=guard_seconds,
-        )
+        self.questions = Questions(cell, self._output, page or PageTurn(), activity_timeout)
         # For forms, which are no entries of the conversation: negative numbers.
         self._ids = count(-1, -1)
-        self._calls: dict[int, ToolCall] = {}
         self._turn: Turn | None = None
         self._changes: TurnChanges | None = None
         self._undone: dict[str, None] = {}
@@ -81,8 +73,6 @@ class Display:
         is_context = isinstance(entry, Attachment) and context_name(entry.block) != ""
         if is_users and not (self._replays or is_context):
             return
-        if isinstance(entry, ToolCall):
-            self._calls[entry.id] = entry
         try:
             self._output.put(entry)
         # A bug in drawing one entry must not end the turn, nor the connection that the entry came by.
@@ -95,8 +85,9 @@ class Display:
         return self._cell.live
 
     def status(self, words: str) -> None:
-        """A passing line, not shown in a batch run."""
-        self._output.status(words)
+        """Show a passing line, where it can be taken away again."""
+        if isinstance(self._output, OutputArea):
+            self._output.status(words)
 
     async def ask(self, question: Question) -> PermissionAnswer:
         """The one answer to `question`; if this is cancelled, the question is withdrawn."""
@@ -159,8 +150,7 @@ class Display:
     @property
     def changed_files(self) -> tuple[str, ...]:
         """Files that the turn has changed and that were not undone, also if it failed."""
-        changes = self._changes or changes_of(tuple(self._calls.values()), self._cwd)
-        return tuple(file.path for file in changes.files)
+        return tuple(file.path for file in self._changes.files) if self._changes else ()
 
     def close(self) -> None:
         """Send what waits, also if the turn failed. What comes later is still drawn, as long as the kernel lives."""
@@ -176,7 +166,6 @@ def _output(cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str) -> Batch | Co
 async def ask(cell: Cell, question: OpenQuestion[T], activity_timeout: float = 0.0) -> T:
     """Ask a question of our own in `cell`, outside of a turn. See `Display`."""
     display = Display(cell, activity_timeout=activity_timeout)
-    display.status("")
     try:
         return await display.questions.ask(question)
     finally:

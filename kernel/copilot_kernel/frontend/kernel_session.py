@@ -41,14 +41,12 @@ EXPOSED = (
 class KernelSession(ChatRunner):
     """The chat of one kernel, and its cells.
 
-    `guard_seconds`: see `Card`. The agent gets tools for `notebook`, if there is one. `environ` is the environment with
-    which the process was started, and `started_in` the folder, where cells can change them; `own_agent`: see
-    `load_settings`.
+    The agent gets tools for `notebook`, if there is one. `environ` is the environment with which the process was started,
+    and `started_in` the folder, where cells can change them; `own_agent`: see `load_settings`.
     """
 
     def __init__(
         self,
-        guard_seconds: float | None = None,
         notebook: PageNotebook | None = None,
         environ: Mapping[str, str] | None = None,
         own_agent: str = "",
@@ -56,12 +54,10 @@ class KernelSession(ChatRunner):
     ) -> None:
         self._environ, self._own_agent = os.environ if environ is None else environ, own_agent
         self._started_in = started_in or os.getcwd()  # noqa: TID251
-        self._guard_seconds, self._notebook = guard_seconds, notebook
+        self._notebook = notebook
         super().__init__(self._new_chat)
         self.command_context = CommandContext(self, self._load_settings, notebook)
         self._pickers = Pickers(self.idle)
-        # Of the last prompt.
-        self._page = PageTurn()
         # What commands in cells were allowed to widen.
         self._confirmed: set[str] = set()
         # The cell that ran last was not a batch run's.
@@ -149,24 +145,16 @@ class KernelSession(ChatRunner):
         """The turn, as it is shown in the cell, also if it has failed. `key`: see `OldTurn.prompt`."""
         from .display import Display
 
-        settings, turn, page = self.command_context.settings, None, PageTurn()
-        if self._notebook and settings.notebook_tools:
-            page = self._notebook.turn
-            page.begin(self._agent_title)
+        settings, turn = self.command_context.settings, None
+        page = self._notebook.turn if self._notebook and settings.notebook_tools else PageTurn()
+        page.begin(self._agent_title)
         blocks = await self._collect(text, values)
         if cell.live:
             await self._check_exposure()
         self.report_notices(cell)
         await self._introduce(cell)
-        self._page = page
         before = {*cell.shown}
-        display = Display(
-            cell,
-            cwd=settings.folder,
-            activity_timeout=settings.activity_timeout,
-            page=page,
-            guard_seconds=self._guard_seconds,
-        )
+        display = Display(cell, cwd=settings.folder, activity_timeout=settings.activity_timeout, page=page)
         try:
             try:
                 turn = await self.ask(blocks, display)
@@ -197,7 +185,7 @@ class KernelSession(ChatRunner):
         cells, changes = list[tuple[str, str, str]](), None
         try:
             cells += await self._notebook.touched_cells() if self._notebook else ()
-            changes = await self.changes(turn)
+            changes = await self.chat.changes(turn) if self.chat else None
             await display.drawn()
         finally:
             display.finish(turn, cells, changes)
@@ -291,8 +279,8 @@ class KernelSession(ChatRunner):
         """Tell the page what may have changed; text and tool calls do not change it."""
         from ..acp.messages import Chunk, ToolCallUpdate
 
-        if not isinstance(update, Chunk | ToolCallUpdate):
-            self._page.report(chat.commands.standing)
+        if self._notebook is not None and not isinstance(update, Chunk | ToolCallUpdate):
+            self._notebook.turn.report(chat.commands.standing)
 
     def load(self) -> Settings:
         """Read the settings."""

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..conversation.model import Notice
-from ..rendering.plain import one_line, visible_text
+from ..rendering.question import OPEN
 from .cell import Bundle, Cell
 
 if TYPE_CHECKING:
@@ -24,45 +24,38 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-GUARD_SECONDS = 0.7
-"""Long enough to see that something else stands there now, shorter than reading it takes."""
 CALM_SECONDS = 1.5
 """Time after a guard until what shifts the card guards it again; twice as long each time, so that it can be answered
 even below an output that never stops.
 """
 
 NOBODY = "no one can answer here"
-MAX_HEAD_CHARS = 200
 
 AskLine = Callable[[str], Awaitable[str]]
 """Asks for a line of input with a prompt. Raises EOFError at the end of input."""
 
 
 class Card:
-    """One question's widgets in `cell`. `guard_seconds`: see `GUARD_SECONDS`."""
+    """One question's widgets in `cell`."""
 
-    def __init__(self, cell: Cell, widget: Interactive, guard_seconds: float | None = None) -> None:
-        self.widget, self._cell, self._seconds = widget, cell, guard_seconds
+    def __init__(self, cell: Cell, widget: Interactive) -> None:
+        self.widget, self._cell = widget, cell
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._calm, self._calm_until = CALM_SECONDS, 0.0
-
-    @property
-    def _guard_seconds(self) -> float:
-        return GUARD_SECONDS if self._seconds is None else self._seconds
 
     def guard(self) -> None:
         """Let no click on a guarded answer count for a moment."""
         self._stop_timer()
         with self._cell.owning():
             self.widget.hold()
-        self._timer = self._loop.call_later(self._guard_seconds, self._release)
+        self._timer = self._loop.call_later(self._cell.guard_seconds, self._release)
 
     def shifted(self) -> None:
         """Guard it, but only so often that it can be answered."""
         now = self._loop.time()
         if now >= self._calm_until:
-            self._calm_until = now + self._guard_seconds + self._calm
+            self._calm_until = now + self._cell.guard_seconds + self._calm
             self._calm *= 2
             self.guard()
 
@@ -114,11 +107,6 @@ class OpenQuestion(ABC, Generic[T]):
         self.buttons: Bundle | None = None
         self.card: Card | None = None
 
-    @property
-    def short_title(self) -> str:
-        """The title as the page lists it."""
-        return visible_text(one_line(self.title)[:MAX_HEAD_CHARS])
-
     def settle(self, answer: T) -> None:
         """Give the answer, unless there is one or the question was withdrawn. May be called on any thread."""
         with suppress(InvalidStateError):
@@ -131,8 +119,8 @@ class OpenQuestion(ABC, Generic[T]):
 
     @property
     def printed(self) -> Bundle:
-        """The question as a console prints it, once, above the line of input."""
-        return self.static
+        """The question as a console prints it, without the remark for saved notebooks."""
+        return {**self.static, "text/plain": self.static["text/plain"].removesuffix(f"\n{OPEN}")}
 
     @abstractmethod
     def make_widgets(self, on_move: Callable[[], object]) -> Interactive:

@@ -10,7 +10,7 @@ from copilot_widgets.answers import Answers, Choice, Reply
 from ..acp.elicitation import Elicitation, ElicitationAnswer, FormField
 from ..conversation.form import Entered, fill
 from ..conversation.model import Notice
-from ..rendering.elicitation import answer_line, choice_text, elicitation_text, hint, interview, render_elicitation
+from ..rendering.elicitation import answer_line, choice_text, hint, interview, render_elicitation
 from ..rendering.markup import Bundle
 from ..rendering.plain import one_line, visible_text
 from ..rendering.question import render_confirmation
@@ -81,10 +81,6 @@ class ElicitationQuestion(ActionQuestion):
     @property
     def static(self) -> Bundle:
         return render_elicitation(self._request)
-
-    @property
-    def printed(self) -> Bundle:
-        return {"text/plain": elicitation_text(self._request)}
 
     def make_widgets(self, on_move: Callable[[], object]) -> Interactive:
         from copilot_widgets.form import FormWidget

@@ -74,10 +74,7 @@ class OutputArea:
             self._read(self._loop.time() + STEP_SECONDS)
             await asyncio.sleep(0)
         self._slots.end_streams()
-        for _, slot in self._slots.waiting:
-            while not self._prepared(slot, self._loop.time() + STEP_SECONDS):
-                await asyncio.sleep(0)
-            self._send(slot)
+        while self._send_due(inf, self._loop.time() + STEP_SECONDS)[1]:
             await asyncio.sleep(0)
 
     def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
@@ -144,19 +141,18 @@ class OutputArea:
         if self._status is not None and self._status_at <= now:
             self._slots.show_status(self._status, is_brief=self._is_vs_code)
             self._status = None
-        sent, is_late = self._send_due(now, until)
+        sent, is_late = self._send_due(inf if everything else now, until)
         self._pacer.next_at = now if is_late else now + sent / MAX_PER_SECOND
         if not any(slot.dirty and slot.question for slot in self._slots):
             reports, self._when_drawn = self._when_drawn, []
             for report in reports:
                 report()
-        times = [due for due, _ in self._slots.waiting]
+        for due, _ in self._slots.waiting:
+            self._pacer.wake(due)
         if self._status is not None:
-            times.append(self._status_at)
+            self._pacer.wake(self._status_at)
         if is_late or self._unread:
-            times.append(now)
-        if times:
-            self._pacer.wake(min(times))
+            self._pacer.wake(now)
 
     def _send_due(self, now: float, until: float) -> tuple[int, bool]:
         """The number of displays that were sent, and whether there was no time for more.
@@ -165,7 +161,7 @@ class OutputArea:
         """
         sent = 0
         for due, slot in self._slots.waiting:
-            is_due = due <= now or until == inf
+            is_due = due <= now
             if (is_due or slot.alone) and not self._prepared(slot, until):
                 return sent, True  # those below must not come before it
             if is_due:

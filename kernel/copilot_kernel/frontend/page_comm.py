@@ -7,9 +7,10 @@ only pass them on to the agent's loop, to which all other methods belong.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 import comm
 from comm.base_comm import BaseComm
@@ -70,24 +71,23 @@ class PageComm(BaseComm):
         self.receive(msg)
 
 
-class PageListener(Protocol):
-    """Hears what a page says of itself and of what it shows; `pages.py` has it."""
-
-    def left(self, page: Page) -> None: ...
-    def looks(self, page: Page) -> None: ...
-    def takes(self, id: str, request: Request) -> None: ...
-    def saved(self, ids: Sequence[str]) -> None: ...
-    def cleared(self, id: str) -> None: ...
-
-
 class Page:
     """One page, from the first cell that asks in it, or from when it has connected with the comm `comm_id`.
 
-    `kernel` is ipykernel's.
+    `kernel` is ipykernel's. `on_message` gets the messages that concern no call or question, `on_leave` is called when
+    a page that was there leaves.
     """
 
-    def __init__(self, kernel: Any, request: Request, listener: PageListener, comm_id: str = "") -> None:
-        self._kernel, self._loop, self._listener = kernel, asyncio.get_running_loop(), listener
+    def __init__(
+        self,
+        kernel: Any,
+        request: Request,
+        on_message: Callable[[Page, Request], None],
+        on_leave: Callable[[Page], None],
+        comm_id: str = "",
+    ) -> None:
+        self._kernel, self._loop = kernel, asyncio.get_running_loop()
+        self._on_message, self._on_leave = on_message, on_leave
         hello = request.parent["content"].get("data") or {} if comm_id else {}
         self.session = str(hello.get("session") or request.parent["header"]["session"])
         self.path = ""
@@ -99,12 +99,11 @@ class Page:
         self._there = asyncio.Event()
         """Set while there is a page with the extension."""
         self._pending: dict[int, asyncio.Future[Any]] = {}
-        self._batch: list[Message] = []
         self._events: dict[str, Message] = {}
         """The last of each kind: until it is known whether there is a page, and then only of `LASTING` ones."""
         self._runs: dict[str, asyncio.Future[tuple[Request, str]]] = {}
         self._asked: dict[str, PermissionQuestion] = {}
-        self._calls = 0
+        self._numbers = count(1)
         self._comm = PageComm(kernel, request, self._receive, comm_id)
         if comm_id:
             self._apply(request)
@@ -118,10 +117,6 @@ class Page:
     def is_gone(self) -> bool:
         """True if the page has refused the comm, or has not answered."""
         return self._known.is_set() and not self._there.is_set()
-
-    def belongs_to(self, request: Request) -> bool:
-        """Return True if the page was last asked for the cell of `request`."""
-        return self._comm.request is request
 
     def belong_to(self, request: Request) -> None:
         """Send on behalf of another cell from now on."""
@@ -156,18 +151,12 @@ class Page:
         self._arrive()
 
     async def call(self, op: str, **args: Any) -> dict[str, Any]:
-        """The page's reply. Calls that are made together are sent together.
-
-        Raises NoPage, ChangedMeanwhile or another NotebookError.
-        """
+        """Return the page's reply. Raises NoPage, ChangedMeanwhile or another NotebookError."""
         if not await self.known():
             raise NoPage(ABSENT)
-        self._calls += 1
-        number, reply = self._calls, self._loop.create_future()
+        number, reply = next(self._numbers), self._loop.create_future()
         self._pending[number] = reply
-        if not self._batch:
-            self._loop.call_soon(self._flush)
-        self._batch.append({"call": number, "op": op, "args": args})
+        self._comm.send({"calls": [{"call": number, "op": op, "args": args}]})
         try:
             result = await asyncio.wait_for(reply, CALL_SECONDS)
         except TimeoutError:
@@ -199,12 +188,6 @@ class Page:
         finally:
             del self._asked[question.key]
             self.post("answered", key=question.key)
-
-    def notify(self, op: str, **args: Any) -> None:
-        """Call without waiting for the reply."""
-        if self.is_there:
-            self._calls += 1
-            self._comm.send({"calls": [{"call": self._calls, "op": op, "args": args}]})
 
     def post(self, event: str, **more: Any) -> None:
         """Tell the page of an event, if there is one: as soon as that is known."""
@@ -250,18 +233,7 @@ class Page:
             case {"answer": str(key), "option": int(option)}:
                 self._answered(key, _reply(option, data))
             case _:
-                self._tell(data, request)
-
-    def _tell(self, data: Any, request: Request) -> None:
-        match data:
-            case {"take": str(turn)}:
-                self._listener.takes(turn, request)
-            case {"look": _}:
-                self._listener.looks(self)
-            case {"saved": list(turns)}:
-                self._listener.saved([str(turn) for turn in turns])
-            case {"cleared": str(turn)}:
-                self._listener.cleared(turn)
+                self._on_message(self, request)
 
     def _answered(self, key: str, reply: Reply) -> None:
         question = self._asked.get(key)
@@ -272,24 +244,13 @@ class Page:
 
     def _replied(self, reply: Any) -> None:
         match reply:
-            case {"call": int(number), "error": {"kind": kind, "message": message}}:
-                error = ChangedMeanwhile if kind == "changed" else NotebookError
-                self._settle(number, error=error(str(message)))
-            case {"call": int(number)}:
-                self._settle(number, result=reply.get("result"))
-
-    def _settle(self, number: int, *, result: Any = None, error: NotebookError | None = None) -> None:
-        pending = self._pending.get(number)
-        if pending is None or pending.done():
-            return
-        if error is not None:
-            pending.set_exception(error)
-        else:
-            pending.set_result(result)
-
-    def _flush(self) -> None:
-        batch, self._batch = self._batch, []
-        self._comm.send({"calls": batch})
+            case {"call": int(number)} if (pending := self._pending.get(number)) and not pending.done():
+                match reply.get("error"):
+                    case {"kind": kind, "message": message}:
+                        error = ChangedMeanwhile if kind == "changed" else NotebookError
+                        pending.set_exception(error(str(message)))
+                    case _:
+                        pending.set_result(reply.get("result"))
 
     def _arrive(self) -> None:
         """The page is there, perhaps so late that it was taken for gone: send it the current state."""
@@ -304,7 +265,7 @@ class Page:
         was_there = self.is_there
         self._lose()
         if was_there:
-            self._listener.left(self)
+            self._on_leave(self)
 
     def _lose(self) -> None:
         self._there.clear()

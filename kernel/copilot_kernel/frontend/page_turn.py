@@ -12,10 +12,13 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..rendering.plain import one_line, visible_text
 from .page_comm import Page
 
 if TYPE_CHECKING:
     from .open_question import OpenQuestion
+
+MAX_TITLE_CHARS = 200
 
 Blocked = Callable[[], Awaitable[None]]
 """Waits until code blocks the kernel."""
@@ -30,13 +33,12 @@ class PageTurn:
         """Titles of the open questions whose buttons are in the cell, by their keys."""
         self._began = 0.0
         self._agent: Callable[[], str] = str
-        self._reported = ""
         self._standing: Sequence[str] | None = None
 
     def begin(self, agent: Callable[[], str]) -> None:
         """The turn begins. `agent` returns the agent's title, empty as long as it is unknown."""
         self._began, self._agent = time.monotonic(), agent
-        self._post_working()
+        self._post("turn", state="working", agent=agent())
 
     def end(self, touched: Sequence[str]) -> None:
         """The turn has ended, if it had begun. `touched` are the cells that were changed or run."""
@@ -74,9 +76,7 @@ class PageTurn:
     @contextmanager
     def _listed(self, question: OpenQuestion[Any]) -> Iterator[None]:
         """Inside, it is one of the open questions whose buttons are in the cell."""
-        if self._agent() != self._reported:
-            self._post_working()
-        self._titles[question.key] = question.short_title
+        self._titles[question.key] = visible_text(one_line(question.title)[:MAX_TITLE_CHARS])
         self._post_questions()
         try:
             yield
@@ -84,13 +84,10 @@ class PageTurn:
             if self._titles.pop(question.key, None) is not None:
                 self._post_questions()
 
-    def _post_working(self) -> None:
-        self._reported = self._agent()
-        self._post("turn", state="working", agent=self._reported)
-
     def _post_questions(self) -> None:
+        """Post the open questions, and who asks: at the beginning of the turn, that may not have been known."""
         waiting = [{"key": key, "cell": self.cell_id, "title": title} for key, title in self._titles.items()]
-        self._post("questions", waiting=waiting)
+        self._post("questions", waiting=waiting, agent=self._agent())
 
     def _post(self, event: str, **more: object) -> None:
         if self.page is not None:

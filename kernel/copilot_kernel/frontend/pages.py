@@ -30,8 +30,7 @@ class ShownTurn:
     """The page that writes the outputs."""
     cells: list[Cell] = field(default_factory=list)
     count: int | None = None
-    """The cell's prompt number, once it has ended."""
-    has_ended: bool = False
+    """The cell's prompt number; None until it has ended."""
     is_cleared: bool = False
     """The user has cleared the cell."""
 
@@ -43,8 +42,6 @@ class ShownTurn:
             "turn": cell.request_id,
             "cell": cell.saved_id,
             "source": cell.source,
-            "ended": self.has_ended,
-            "count": self.count,
             "cleared": self.is_cleared,
         }
 
@@ -78,11 +75,11 @@ class Pages:
         """
         self._loop = asyncio.get_running_loop()
         page = self._pages.get(cell.session)
-        if page is not None and page.is_gone and not page.belongs_to(cell.request):
+        if page is not None and page.is_gone and cell.request_id not in self._turns:
             page.close()
             page = None
         if page is None:
-            page = Page(self._kernel, cell.request, self)
+            page = Page(self._kernel, cell.request, self._heard, self._left)
         page.belong_to(cell.request)
         self._pages[cell.session] = self._last = page
         self._begin(cell, page)
@@ -93,9 +90,9 @@ class Pages:
         turn = self._turns.get(cell.request_id)
         if turn is None:
             return
-        turn.count, turn.has_ended = count, True
-        turn.page.post("ended", turn=cell.request_id, count=turn.count)
-        ended = [id for id, each in self._turns.items() if each.has_ended]
+        turn.count = count
+        turn.page.post("ended", turn=cell.request_id, count=count)
+        ended = [id for id, each in self._turns.items() if each.count is not None]
         for id in ended[:-MAX_ENDED]:
             del self._turns[id]
 
@@ -107,34 +104,28 @@ class Pages:
             page.close()
         self._pages.clear()
 
-    # -- what a page says; see `PageListener` -------------------------------------------------------------------------
+    # -- what a page says ---------------------------------------------------------------------------------------------
 
-    def left(self, page: Page) -> None:
-        """Note that a page was closed or does not answer: another one may continue."""
+    def _heard(self, page: Page, request: Request) -> None:
+        """Apply what `page` says of turns; ignore what is unknown, late or forged."""
+        match request.parent["content"].get("data"):
+            case {"take": str(id)} if turn := self._turns.get(id):
+                turn.move(request)
+                if turn.count is not None:
+                    turn.page.post("ended", turn=id, count=turn.count)
+            case {"look": _}:  # the user looks at a page that does not write: the one that does may have disappeared
+                self._choose_soon(page.path)
+            case {"saved": list(ids)}:
+                for id in map(str, ids):
+                    if (turn := self._turns.get(id)) and turn.count is not None:
+                        del self._turns[id]
+            case {"cleared": str(id)} if turn := self._turns.get(id):
+                turn.is_cleared = True
+
+    def _left(self, page: Page) -> None:
+        """Let another page continue for `page`, which was closed or does not answer."""
         if any(turn.page is page for turn in self._turns.values()):
             self._choose_soon(page.path)
-
-    def looks(self, page: Page) -> None:
-        """Note that the user looks at a page that does not write: the one that does may have disappeared."""
-        self._choose_soon(page.path)
-
-    def takes(self, id: str, request: Request) -> None:
-        """Let a page write this turn from now on."""
-        if turn := self._turns.get(id):
-            turn.move(request)
-            if turn.has_ended:
-                turn.page.post("ended", turn=id, count=turn.count)
-
-    def saved(self, ids: Sequence[str]) -> None:
-        """Note that a page has saved the notebook after these turns ended."""
-        for id in ids:
-            if (turn := self._turns.get(id)) and turn.has_ended:
-                del self._turns[id]
-
-    def cleared(self, id: str) -> None:
-        """Note that the user has cleared the output of this turn."""
-        if turn := self._turns.get(id):
-            turn.is_cleared = True
 
     # -- choosing -----------------------------------------------------------------------------------------------------
 
@@ -152,7 +143,7 @@ class Pages:
         else:
             cell.request = turn.cells[0].request
             turn.cells.append(cell)
-            turn.has_ended = False
+            turn.count = None
 
     def _opened(self, opened: Any, message: Message) -> None:
         """Accept the comm of a page that has connected. Runs in the thread that handles comms."""
@@ -164,7 +155,7 @@ class Pages:
             self._loop.call_soon_threadsafe(self._connected, opened.comm_id, request)
 
     def _connected(self, comm_id: str, request: Request) -> None:
-        page = Page(self._kernel, request, self, comm_id)
+        page = Page(self._kernel, request, self._heard, self._left, comm_id)
         before = self._pages.get(page.session)
         if before is not None and before.session == page.session:
             before.become(page)  # its connection was lost; what was sent meanwhile may be, too
@@ -174,8 +165,7 @@ class Pages:
         self._choose_soon(page.path, page)
 
     def _choose_soon(self, path: str, connected: Page | None = None) -> None:
-        assert self._loop is not None
-        task = self._loop.create_task(self._choose(path, connected))
+        task = asyncio.create_task(self._choose(path, connected))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -61,7 +61,7 @@ async def permissions(context: CommandContext, output: CommandOutput, rest: str)
         case "remove":
             await _remove(context, output, operand.strip())
         case "revoke":
-            store = (await context.chat()).trust.store
+            store = (await context.chat_runner.opened()).trust.store
             revoked = await to_thread.run_sync(store.revoke, operand.strip())
             show_done(output, f"No longer trusted in {revoked.folder}: {revoked.name}")
         case _:
@@ -103,7 +103,7 @@ async def _mode(context: CommandContext, output: CommandOutput, name: str) -> No
         if mode in PERMISSION_MODES and SETTINGS["permission_mode"].is_wider(before, mode):
             await output.confirm(f"This cell changes the permission mode from {before} to {mode}", f"Use {mode}")
 
-        (await context.chat()).set_permission_mode(mode)
+        (await context.chat_runner.opened()).set_permission_mode(mode)
     output.show(_mode_report(context.situation(output.live)))
 
 
@@ -117,7 +117,7 @@ async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed
     warning = check(rule) if kind == "allow" else ""
     show_done(
         output,
-        await context.do(
+        await context.chat_runner.do(
             lambda chat: chat.permissions.policy.add_rule(kind, rule, to_settings=typed.endswith(SAVE_OPTION))
         ),
     )
@@ -132,7 +132,7 @@ async def _remove(context: CommandContext, output: CommandOutput, rule: str) -> 
         await output.confirm(f"This cell removes the rule {rule}", "Remove it")
     origins = {each.origin for each in stated}
 
-    (await context.chat()).permissions.policy.remove_rule(rule)
+    (await context.chat_runner.opened()).permissions.policy.remove_rule(rule)
     places = ", ".join(sorted(origins - {HERE}))
     elsewhere = f". It is still in: {places}" if places else ""
     show_done(output, f"No longer in force in this conversation: {rule}{elsewhere}")

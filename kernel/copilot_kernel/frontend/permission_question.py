@@ -53,10 +53,6 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
     def static(self) -> Bundle:
         return self.view.bundle
 
-    @property
-    def printed(self) -> Bundle:
-        return {"text/plain": self.view.text, "text/html": self.view.html}
-
     def make_widgets(self, on_move: Callable[[], object]) -> AnswerCard:
         from copilot_widgets.permission import AnswerCard
 

@@ -18,6 +18,7 @@ import anyio
 from ..conversation.model import Notice
 from ..rendering.question import NO_BUTTONS
 from . import vs_code
+from .batch import Batch
 from .cell import Cell
 from .lexers import load
 from .open_question import Card, OpenQuestion
@@ -25,7 +26,6 @@ from .page_turn import PageTurn
 from .slots import MAX_QUESTIONS
 
 if TYPE_CHECKING:
-    from .batch import Batch
     from .console import Console
     from .output_area import OutputArea
 
@@ -43,22 +43,15 @@ _log = logging.getLogger(__name__)
 class Questions:
     """The open questions of one cell, which are shown in `output`.
 
-    `activity_timeout`: seconds for which a question counts as activity of the kernel. `page` gets reports of open
-    questions, and asks them while code blocks the kernel. `guard_seconds`: see `Card`.
+    `page` gets reports of open questions, and asks them while code blocks the kernel. `activity_timeout`: seconds for
+    which a question counts as activity of the kernel.
     """
 
     def __init__(
-        self,
-        cell: Cell,
-        output: Batch | Console | OutputArea,
-        page: PageTurn,
-        *,
-        activity_timeout: float = 0.0,
-        guard_seconds: float | None = None,
+        self, cell: Cell, output: Batch | Console | OutputArea, page: PageTurn, activity_timeout: float = 0.0
     ) -> None:
         self._cell, self._output, self._page = cell, output, page
-        self._loop = asyncio.get_running_loop()
-        self._activity_timeout, self._guard_seconds = activity_timeout, guard_seconds
+        self._loop, self._activity_timeout = asyncio.get_running_loop(), activity_timeout
         self._seats = anyio.Semaphore(MAX_QUESTIONS)
         self._drawing = asyncio.Lock()
         self._cards: list[Card] = []
@@ -86,6 +79,7 @@ class Questions:
     def _show(self, question: OpenQuestion[T]) -> Callable[[Notice], None]:
         """Show the question, with buttons if possible; return the function that closes it."""
         cell = self._cell
+        assert not isinstance(self._output, Batch), "nobody is asked in a batch run"
         question.bundle = question.printed if cell.cell_id is None else question.static
         if cell.widgets and not (vs_code.is_cell(cell.cell_id) and cell.front_end.undrawn):
             self._add_buttons(question)
@@ -109,7 +103,7 @@ class Questions:
         except Exception:
             _log.exception("widgets failed; the question is asked as text")
         else:
-            question.card = Card(self._cell, widget, self._guard_seconds)
+            question.card = Card(self._cell, widget)
 
     async def _answer(self, question: OpenQuestion[T]) -> T:
         """Return the first answer, and end the other ways to answer."""

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from ..chat import Turn
 
 
-MAX_RUNS = 1_000
-"""Cells whose last run is kept, the newest ones."""
-
-
 @dataclass(eq=False, slots=True)
 class OldTurn:
     """A turn of a cell. Without `outputs`, the answer is not recorded; `turn` is None if it failed.
@@ -85,11 +81,9 @@ class Reruns:
 
     def end(self, cell: Cell, turn: OldTurn) -> None:
         """`turn` of the prompt that began last is over."""
-        runs = reversed((self._runs or {}).values()) if cell.request_id else ()  # a terminal's cells have no runs
-        run = next((run for run in runs if run.request_id == cell.request_id), None)
-        if run is None:
-            return
-        run.turns[-1] = turn if turn.files else OldTurn(turn.prompt, ())
+        run = (self._runs or {}).get(cell.cell_id or "")
+        if run is not None and run.request_id == cell.request_id:
+            run.turns[-1] = turn if turn.files else OldTurn(turn.prompt, ())
 
     def _name(self, cell: Cell) -> str:
         """Return the key of the cell's runs; empty if they are not known."""
@@ -106,10 +100,7 @@ class Reruns:
         run = self._runs.get(name)
         if run is None or run.request_id != cell.request_id:
             before = run.turns if run and run.source == cell.source else ()
-            self._runs.pop(name, None)  # the newest is the last one
             run = self._runs[name] = _Run(cell.request_id, cell.source, before=before)
-            for oldest in list(self._runs)[:-MAX_RUNS]:
-                del self._runs[oldest]
         old = next(iter(run.before[len(run.turns) :]), None)
         if old is None or not (old.is_saved or old.prompt == prompt):
             old = OldTurn(prompt, ())

@@ -51,7 +51,7 @@ async def delete(context: CommandContext, output: CommandOutput, rest: str) -> N
     if rest in ("", LAST):
         raise UsageError("Which conversation?")
     session = await find_by_id(context, rest)
-    await context.do(lambda chat: chat.delete(session.id))
+    await context.chat_runner.do(lambda chat: chat.delete(session.id))
     show_done(output, f"Deleted: {_name(session)}")
 
 
@@ -141,7 +141,7 @@ async def _choose(context: CommandContext, output: CommandOutput, command: str) 
         return await _resume(context, output, now.sessions[index])
 
     if now.sessions:
-        await output.choose(Menu(command, (_field(now),), listed(now), lambda: context.link), apply)
+        await output.choose(Menu(command, (_field(now),), listed(now), lambda: context.chat_runner.chat), apply)
     else:
         output.show(listed(now))
 
@@ -160,7 +160,7 @@ def _field(now: CommandState) -> PickerField:
 async def _resume(context: CommandContext, output: CommandOutput, session: SessionInfo) -> str:
     """Show what was said. What was done; empty if the agent could not resume it."""
     with output.replay(context.settings.folder) as view:
-        turn = await context.do(lambda chat: chat.resume(session.id, view))
+        turn = await context.chat_runner.do(lambda chat: chat.resume(session.id, view))
         await view.drawn()
         view.finish(turn)
     return f"Resumed: {_name(session)}" if turn.session_id == session.id else ""

@@ -38,18 +38,13 @@ class Piece:
         self._html, self._ending = PieceHtml(source, number, known), ending
 
     def prepare(self) -> bool:
-        """Do a little more of the work; False: `bundle` is ready."""
-        return self._html.work() or self._complete()
+        """Render a little more; False: `bundle` is almost ready."""
+        return self._html.work()
 
     @cached_property
     def bundle(self) -> Bundle:
         """Complete."""
         return _ended(render_text("agent", self.source, self._html.html()), self._ending)
-
-    def _complete(self) -> bool:
-        """False: it was, so that nothing was to be done."""
-        was_ready = "bundle" in vars(self)
-        return bool(self.bundle) and not was_ready
 
 
 class Stream:

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from ..acp.messages import ImageBlock
-from ..conversation.model import Attachment, Entry, Message, Notice, ToolCall
+from ..conversation.model import Attachment, Entry, Message, Notice
 from ..rendering.markup import Bundle
 from ..rendering.status import ASKING
 from .lexers import loading
@@ -89,8 +89,7 @@ class Slot:
                 while item.prepare():
                     yield
             elif not isinstance(item, StatusLine) and not is_drawn(item, self.drawn):
-                if isinstance(item, ToolCall):
-                    yield from loading(item)
+                yield from loading(item)
                 draw(item, cwd, self.drawn)
                 yield
 

@@ -39,7 +39,7 @@ UNASKED = "Nothing was restored, because nobody can be asked here. To restore wi
 
 async def changes(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%changes`."""
-    turns = (await context.chat()).undo.turns
+    turns = (await context.chat_runner.opened()).undo.turns
     rows = [(str(each.turn), *_row(each)) for each in listed(turns)]
     note = "%undo TURN restores files to their state before that turn." if rows else NO_CHANGES
     output.show(Report("Changes", ("Turn", "What", "Change", "By"), rows, note))
@@ -74,7 +74,7 @@ def turn_numbers(now: CommandState, typed: str) -> Completions:
 
 async def _plan(context: CommandContext, number: int) -> tuple[UndoPlan, CellPlan]:
     shown = await context.notebook.open_documents() if context.notebook is not None else OpenDocuments()
-    plan = await context.do(lambda chat: chat.undo.plan(number, shown))
+    plan = await context.chat_runner.do(lambda chat: chat.undo.plan(number, shown))
     return plan, await plan_cells(context.notebook, plan.turn.cells)
 
 
@@ -86,8 +86,8 @@ async def _read(context: CommandContext, rest: str) -> tuple[int, bool]:
     if len(words) > 1:
         raise UsageError(f'Unknown argument "{rest}".')
     if words:
-        return (await context.chat()).undo.number(words[0]), at_once
-    turns = (await context.chat()).undo.turns
+        return (await context.chat_runner.opened()).undo.number(words[0]), at_once
+    turns = (await context.chat_runner.opened()).undo.turns
     return (turns[-1].number if turns else 0), at_once
 
 
@@ -123,12 +123,12 @@ async def _restore(context: CommandContext, number: int, wanted: Choices) -> str
     plan, cells = await _plan(context, number)
     files = [file for file in (*plan.certain, *plan.uncertain) if file in wanted[0]]
     left = [each for each in plan.skipped if each[0] in {file.path for file in wanted[0]}]
-    outcome = await context.do(lambda chat: chat.undo.restore(plan, files))
+    outcome = await context.chat_runner.do(lambda chat: chat.undo.restore(plan, files))
     done, skipped, all_cells = list(outcome.done), [*outcome.skipped, *left], list[str]()
     if wanted[1] and context.notebook is not None:
         possible = tuple(each for each in cells.possible if each[1] in wanted[1])
         restored, others = await restore_cells(context.notebook, cells._replace(possible=possible))
-        (await context.chat()).undo.undone(number, restored)
+        (await context.chat_runner.opened()).undo.undone(number, restored)
         all_cells = [] if others or cells.skipped else restored
         done, skipped = [*done, *restored], [*skipped, *others, *cells.skipped]
     await _show(context, number, outcome.done, all_cells)
@@ -139,7 +139,7 @@ async def _restore(context: CommandContext, number: int, wanted: Choices) -> str
 
 async def _show(context: CommandContext, number: int, files: Sequence[str], cells: Sequence[str]) -> None:
     """Show it in the cells of the turn and of later ones that changed files which are as they were before it."""
-    undo = (await context.chat()).undo
+    undo = (await context.chat_runner.opened()).undo
     keys = [undo.key(turn.number) for turn in undo.turns if turn.number >= number]
     for later, key in enumerate(keys):
         if key in context.undone:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -85,8 +84,7 @@ class ShellCell(Cell):
 
     def _send(self, msg_type: str, content: dict[str, Any]) -> None:
         if msg_type == "stream":
-            stream = sys.stderr if content["name"] == "stderr" else sys.stdout
-            print(content["text"], end="", file=stream, flush=True)
+            print(content["text"], end="", flush=True)
         elif msg_type in ("display_data", "update_display_data"):
             self._shell.display_pub.publish(content["data"], content["metadata"])
 

@@ -88,7 +88,7 @@ class PythonNotebook(PageNotebook):
             result = await self._runs.run(expected, request, id)
             count = result.execution_count
         finally:
-            self._page.notify("ran", id=id, execution_count=count)
+            self._page.post("ran", id=id, execution_count=count)
         return result
 
     async def run_python(self, code: str) -> RunResult:

@@ -13,7 +13,7 @@ from traitlets import Float, Unicode
 from .. import __version__
 from ..config import AGENT, LANGUAGE, is_in_own_kernelspec
 from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError
-from ..frontend.cell import Cell
+from ..frontend.cell import GUARD_SECONDS, Cell
 from ..frontend.chat_runner import CLOSE_LIMIT
 from ..frontend.kernel_session import KernelSession
 from ..frontend.page_notebook import PageNotebook
@@ -55,7 +55,7 @@ class CopilotKernel(ConcurrentKernel):
     ]
 
     guard_seconds = Float(
-        None, allow_none=True, help="Seconds for which a click that allows does not count after its button moved."
+        GUARD_SECONDS, help="Seconds for which a click that allows does not count after its button moved."
     ).tag(config=True)
 
     agent = Unicode(help="The agent's command line, as the kernelspec has it.").tag(config=True)
@@ -67,7 +67,6 @@ class CopilotKernel(ConcurrentKernel):
         started_in = os.getcwd()  # noqa: TID251
         is_own = bool(self.agent) and is_in_own_kernelspec(self.agent, started_in)
         self.kernel_session = KernelSession(
-            guard_seconds=self.guard_seconds,
             notebook=self._notebook,
             environ={**os.environ, AGENT: self.agent} if self.agent and not is_own else dict(os.environ),
             own_agent=self.agent if is_own else "",
@@ -97,8 +96,7 @@ class CopilotKernel(ConcurrentKernel):
         assert self.running is not None
         if silent:
             return self._silent(code)
-        self._warm_start.skip()
-        cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id)
+        cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id, guard_seconds=self.guard_seconds)
         try:
             return await self._execute(cell, code)
         finally:

@@ -86,10 +86,11 @@ export class Connection {
     switch (data.event) {
       case 'turn': return this.#onTurn(data);
       case 'standing': return this.#onStanding(data.words);
-      case 'questions': return this.#onQuestions(data.waiting ?? []);
+      case 'questions': return this.#onQuestions(data);
       case 'ask': return this.#onAsk(/** @type {Ask} */ (/** @type {unknown} */ (data)));
       case 'answered': return this.#onAnswered(data.key);
       case 'refused': return this.#onRefused(data.key, data.words);
+      case 'ran': return this.document.has(data.id) ? this.document.ran(data) : undefined;
       case 'ended': return this.#missed.ended(data.turn, data.count);
       case 'missed':
         this.#waits = data.known.length > data.turns.length;
@@ -171,9 +172,10 @@ export class Connection {
     this.#listener.changed(this);
   }
 
-  /** @param {Waiting[]} waiting */
-  #onQuestions(waiting) {
-    this.waiting = waiting;
+  /** @param {Record<string, any>} event */
+  #onQuestions({ waiting, agent }) {
+    this.waiting = waiting ?? [];
+    this.agent = visible(agent ?? '') || this.agent;
     this.#listener.changed(this);
   }
 

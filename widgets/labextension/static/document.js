@@ -67,7 +67,6 @@ export class NotebookDocument {
       case 'move': return this.move(args);
       case 'clear': return this.clear(args);
       case 'run': return this.run(args, comm);
-      case 'ran': return this.ran(args);
       case 'show': return this.#showUnlessTyping(args.id);
       case 'restart': return this.#restart();
       default: throw new OperationError('invalid', `The page knows no operation '${op}'.`);
@@ -241,7 +240,6 @@ export class NotebookDocument {
     cell.model.executionState = 'idle';
     cell.model.executionCount = count;
     cell.setPrompt(`${count ?? ''}`);
-    return {};
   }
 
   /** Nothing that the agent ran still runs: its turn is over, or the kernel has gone. */

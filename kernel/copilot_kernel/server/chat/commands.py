@@ -97,9 +97,6 @@ class OutputRecorder(CommandOutput):
     def display(self, data: Bundle, /) -> None:
         self.bundles.append(data)
 
-    def stream(self, text: str, name: str = "stdout") -> None:
-        self.bundles.append({"text/plain": text})
-
     async def confirm(self, widening: str, allow: str) -> None:
         """Refuse: whoever has the key of the chat may not widen what the server's settings allow."""
         raise UsageError(WIDENED, WIDENED_HINT)

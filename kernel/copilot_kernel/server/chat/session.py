@@ -108,7 +108,7 @@ class ChatSession:
 
     async def begin(self, earlier: tuple[Line, ...] = ()) -> None:
         """Open a new session; what was said earlier goes with its first prompt. Raises CopilotError."""
-        await self.context.do(self._services.open_session)
+        await self.context.chat_runner.do(self._services.open_session)
         state = await self.context.ready()
         self.id, self._earlier, self._needs_context = (state.id if state else ""), earlier, bool(earlier)
         self.idle_seconds = self._limits.idle
@@ -117,7 +117,7 @@ class ChatSession:
         """Have the agent load a session; it may not show what was said `earlier`. Raises CopilotError."""
         self.broadcaster.replays = True
         try:
-            await self.context.do(lambda chat: chat.resume(session_id, self.broadcaster))
+            await self.context.chat_runner.do(lambda chat: chat.resume(session_id, self.broadcaster))
         finally:
             self.broadcaster.replays = False
         self.id, self.idle_seconds = session_id, min(self._limits.idle, self._limits.loaded_idle)
@@ -218,7 +218,8 @@ class ChatSession:
         return await self._done(turn)
 
     async def _done(self, turn: Turn) -> SocketMessage:
-        changes = await self.context.chat_runner.changes(turn) or TurnChanges()
+        chat = self.context.chat_runner.chat
+        changes = await chat.changes(turn) if chat else TurnChanges()
         footer = render_footer(Footer(unasked=turn.unasked_calls, standing=turn.standing, changes=changes)) or {}
         shown = footer_bundles(replace(turn, undo=""), changes, timed=True)
         html = self.broadcaster.summaries[turn.number] = "".join(each["text/html"] for each in shown)
