@@ -20,6 +20,7 @@ from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, Session
 from ..acp.results import short_name
 from ..config import SANDBOXED, Settings
 from ..conversation.model import Conversation, ToolCall
+from ..conversation.turn import FAILED, Turn
 from ..errors import AgentError, CopilotError, UsageError
 from ..notebook.live import LiveNotebook
 from ..permissions.rulebook import Rulebook
@@ -41,7 +42,7 @@ from .sessions import SessionManager
 from .slash import AgentCommands, as_text, has_slash
 from .state import ConversationState
 from .trust import TrustGate
-from .turn import FAILED, Stop, Turn, View
+from .turn import Stop, View
 from .unasked import UnaskedActionMonitor
 from .undo import Undo
 

@@ -24,8 +24,8 @@ from ..undo.record import is_deleted, is_new
 from .diff_locator import MAX_DIFFS, MAX_LOCATED_BYTES
 
 if TYPE_CHECKING:
+    from ..conversation.turn import Turn
     from ..undo.record import ChangedFile
-    from .turn import Turn
     from .undo import Undo
 
 # Until it is said without the places, and without the others.

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from ..acp.messages import Diff
 from ..conversation.excerpt import Excerpt
@@ -71,16 +71,9 @@ class FileChange:
         return line_counts((self,)) if self.what == "changed" else self.what
 
 
-class RanCommand(NamedTuple):
-    """A command that ran, as the agent calls it, and whether it failed."""
-
-    title: str
-    failed: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class TurnChanges:
-    """Effects of a turn, in the order in which they began; `refused` counts calls.
+    """Effects of a turn, in the order in which they began: `commands` that ran, those that `failed`, `refused` calls.
 
     `cwd` is the session's folder. `also` are files that changed meanwhile, perhaps not by the agent: those of commands,
     and of `files` those that are more different than the calls say. `more` counts those that are not among them.
@@ -88,7 +81,8 @@ class TurnChanges:
     """
 
     files: tuple[FileChange, ...] = ()
-    commands: tuple[RanCommand, ...] = ()
+    commands: int = 0
+    failed: int = 0
     refused: int = 0
     cwd: str = ""
     also: tuple[FileChange, ...] = ()
@@ -121,10 +115,10 @@ def changes_of(
         for path, edit in _edits(call):
             files.setdefault(rules_of(cwd)[0].join(cwd, path), _File(budget)).add(edit)
     changed = (file.change(shown_path(path, cwd), partial(text_of, path)) for path, file in files.items())
-    ran = (call for call in others if _is_command(call) and (_is_done(call) or call.status == "failed"))
-    commands = (RanCommand(call.best_title, bool(exit_code_of(call)) or call.status == "failed") for call in ran)
+    ran = [call for call in others if _is_command(call) and (_is_done(call) or call.status == "failed")]
+    failed = sum(call.status == "failed" or bool(exit_code_of(call)) for call in ran)
     refused = sum(call.status == "rejected" and not _is_done(call) for call in calls)
-    return TurnChanges(tuple(each for each in changed if each), tuple(commands), refused, cwd)
+    return TurnChanges(tuple(each for each in changed if each), len(ran), failed, refused, cwd)
 
 
 def _is_done(call: ToolCall) -> bool:
