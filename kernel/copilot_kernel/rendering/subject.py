@@ -17,7 +17,7 @@ from ..permissions import inputs
 from ..permissions.drives import has_drive, rules_of
 from ..permissions.question import Question
 from . import raw
-from .attachment import attachment_text
+from .attachment import attachment
 from .diff import Change, between, between_cells, parse_unified
 
 _HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/(?=.))?([^\t\n]+)", re.MULTILINE)
@@ -215,7 +215,7 @@ def _rest(call: ToolCall, theirs: Change | None) -> Iterator[tuple[str, str]]:
         yield "Terminal output", output
     for part in call.content:
         if not isinstance(part, TextBlock | Diff | TerminalContent):
-            yield "Attached", attachment_text(part)
+            yield "Attached", attachment(part).text
     asked = questions(call.raw_input)
     if asked:
         yield "Questions", asked

@@ -16,7 +16,7 @@ from ..conversation.model import ToolCall
 from ..permissions import inputs
 from ..permissions.drives import below
 from . import raw
-from .attachment import attachment_html, attachment_text
+from .attachment import attachment
 from .diff import MAX_SHOWN_LINES, Change, amount, diff_html, diff_text, parse_unified, remarks
 from .highlight import diff_lines, language_of
 from .markup import (
@@ -160,12 +160,11 @@ class _CallView:
 def render_tool_call(call: ToolCall, cwd: str = "") -> Row:
     """The call as it stands; paths inside `cwd` are shown relative to it."""
     view = _CallView(call, cwd)
-    headline, details = _headline(view), tuple(_details(view))
+    headline, details, attached = _headline(view), tuple(_details(view)), tuple(map(attachment, attachments(call)))
     folded = lines(part.html for part in details)
     opened = fold(headline.html, folded, is_open=view.is_open) if folded else f"<div>{headline.html}</div>"
-    shown = lines((opened, *map(attachment_html, attachments(call))))
-    texts = (*map(attachment_text, attachments(call)), *(part.text for part in details))
-    text = lines((headline.text, *map(_indented, texts)))
+    shown = lines((opened, *(part.html for part in attached)))
+    text = lines((headline.text, *(_indented(part.text) for part in (*attached, *details))))
     style = INDENT if is_of_sub_agent(call) else ""
     text = f"{OF_TASK}{_indented(text).lstrip()}" if style else text
     made = Row(bundle(card(shown, view.accusation or view.look.edge, style=style), text))
