@@ -303,7 +303,7 @@ class Chat:
         them.
         """
         link = await self.session_manager.link()
-        return await link.sessions(self.agent.cwd if here else None)
+        return await link.sessions(self.settings.folder if here else None)
 
     async def new(self) -> None:
         """Let the next prompt begin a new session."""

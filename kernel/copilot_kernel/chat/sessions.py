@@ -286,7 +286,7 @@ class SessionManager:
     async def _find(self, link: AgentConnection, session_id: str) -> SessionInfo:
         """Return what the agent says of a session; an agent that does not list them is asked by trying."""
         try:
-            for cwd in (self._agent.cwd, None):
+            for cwd in (self._agent.settings.folder, None):
                 for info in await link.sessions(cwd):
                     if info.id == session_id:
                         return info
@@ -313,7 +313,7 @@ class SessionManager:
         try:
             link = await self._agent.ready()
             ours = await self._tools.servers(link, session_id, self._agent.handover)
-            cwd, servers = self._agent.cwd, [*self._agent.offered.servers, *ours]
+            cwd, servers = self._agent.settings.folder, [*self._agent.offered.servers, *ours]
             if how == "new":
                 return await link.new(cwd, servers)
             return await (link.load if how == "load" else link.resume)(session_id, cwd, servers)
