@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import anyio
@@ -83,9 +83,6 @@ class Chat:
     sent: tuple[Block, ...] = ()
     # The session whose agent has had the introduction.
     _introduced: str = ""
-    _stop: Stop = field(default_factory=Stop)
-    # The one that got the prompt of the turn: an error may leave none.
-    _prompted: AgentInfo | None = None
     _logged: int = 0
 
     async def __aenter__(self) -> Self:
@@ -163,7 +160,8 @@ class Chat:
 
         A second call ends the agent without waiting for it, unless both belong to a double click. `at`: see `Stop`.
         """
-        self._stop.press(at)
+        if stop := self.state.stop:
+            stop.press(at)
 
     def attach(self, blocks: Sequence[Block]) -> None:
         """Send these with the next prompt, too."""
@@ -175,8 +173,7 @@ class Chat:
 
     async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
         started = time.monotonic()
-        self._stop = stop = Stop()
-        self._prompted, self.failures.progress = None, ""
+        stop, self.failures.progress = Stop(), ""
         result, reason, failure = PromptResult("cancelled"), FAILED, None
         self.state.begin(blocks, view, stop)
         if self.agent.link is None:
@@ -230,7 +227,6 @@ class Chat:
         prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *preamble)
         await self.session_manager.use()
-        self._prompted = session.info
         activity = ActivityLine(
             self.state.status,
             lambda: self.conversation,
@@ -278,7 +274,7 @@ class Chat:
         prompt.cancel()
 
     def _ended(self, stop_reason: str, result: PromptResult, seconds: float) -> Turn:
-        now, info = self.conversation, self.info or self._prompted
+        now, info = self.conversation, self.agent.running.info
         return Turn(
             number=now.turn,
             stop_reason=stop_reason,
