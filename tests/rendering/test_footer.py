@@ -87,9 +87,9 @@ def test_a_turn_that_was_stopped_says_so_and_no_more_than_one_should_know() -> N
 
 
 @pytest.mark.parametrize(("more", "words"), [
-    ({"changes": TurnChanges(commands=1)}, "a"),
-    ({"changes": TurnChanges(commands=1, failed=1)}, "1 command, failed · a"),
-    ({"changes": TurnChanges(commands=2, failed=1, refused=3)}, "3 denied · 2 commands, 1 failed · a"),
+    ({"changes": TurnChanges(commands=("ls",))}, "a"),
+    ({"changes": TurnChanges(commands=("ls",), failed=1)}, "1 command, failed · a"),
+    ({"changes": TurnChanges(commands=("ls", "pwd"), failed=1, refused=3)}, "3 denied · 2 commands, 1 failed · a"),
     ({"undone": ("a.py",)}, f"{UNDONE} · a.py is as it was\na"),
     ({"undone": ("a", "b", "cell 2")}, f"{UNDONE} · a, b and cell 2 are as they were\na"),
     ({"undone": tuple("abcdef")}, f"{UNDONE} · a, b, c and 3 more are as they were\na"),
@@ -98,7 +98,7 @@ def test_a_turn_that_was_stopped_says_so_and_no_more_than_one_should_know() -> N
 ])  # fmt: skip
 def test_what_was_done_in_words(more: dict[str, Any], words: str) -> None:
     text, html = shown(turn("a"), **more)
-    assert (text, text_of(html)) == (words, words.replace("\n", ""))
+    assert (text, text_of(html)) == (words, words)
 
 
 def test_a_mode_that_never_asks_is_red_and_without_facts_there_is_no_footer() -> None:
@@ -109,7 +109,7 @@ def test_a_mode_that_never_asks_is_red_and_without_facts_there_is_no_footer() ->
 
 
 def test_what_was_not_asked_is_amber_and_failed_commands_are_quiet() -> None:
-    _, html = shown(turn(calls=(RUN,)), TurnChanges(commands=1, failed=1))
+    _, html = shown(turn(calls=(RUN,)), TurnChanges(commands=("ls",), failed=1))
     assert (AMBER in html, RED in html) == (True, False)
 
 
@@ -160,9 +160,10 @@ def test_in_text_ten_files_are_named_and_the_rest_is_counted() -> None:
 
 
 def test_without_content_what_else_changed_is_not_folded() -> None:
-    text, html = shown(turn(undo="1-ab"), TurnChanges(also=(FileChange("d", "new"),)), timed=True)
-    assert (text.startswith(f"{ALSO}: d new"), "<details>" in html) == (True, False)
-    assert html.count("copilot-undo-1-ab") == 1
+    changes = TurnChanges(also=(FileChange("d", "new"),))
+    assert (shown(changes=changes)[0], "<details>" in shown(changes=changes)[1]) == (f"{ALSO}: d new", False)
+    [bundle] = footer_bundles(turn(undo="1-ab"), changes, timed=True)
+    assert bundle["text/html"].count("copilot-undo-1-ab") == 1
 
 
 def test_the_review_of_others_is_short() -> None:
@@ -190,15 +191,18 @@ def test_the_review_says_what_it_cannot_show() -> None:
 
 
 def test_cells_that_are_there_are_linked() -> None:
-    _, html = shown(cells=(("ran", "cell 1", "id 1"), ("deleted", "cell 2", "")))
+    [bundle] = footer_bundles(
+        turn(), NO_CHANGES, timed=False, cells=(("ran", "cell 1", "id 1"), ("deleted", "cell 2", ""))
+    )
     link = '<a href="#cell-id=id%201" style="text-decoration:underline">cell 1</a>'
-    assert f"Ran {link} · deleted cell 2</div>" in html
+    assert f"Ran {link} · deleted cell 2</div>" in bundle["text/html"]
 
 
-@pytest.mark.parametrize("changes", [changed("a.py"), TurnChanges(also=changed("a.py").files), TurnChanges()])
+@pytest.mark.parametrize("changes", [changed("a.py"), TurnChanges(also=changed("a.py").files), NO_CHANGES])
 def test_undo_stands_on_the_first_line_and_in_no_summary(changes: TurnChanges) -> None:
-    _, html = shown(turn("Copilot", undo="1-ab"), changes, timed=True, cells=(("ran", "cell 1", ""),))
-    above, _, below = html.partition('<span class="copilot-undo copilot-undo-1-ab"')
+    ended, cells = turn("Copilot", undo="1-ab"), (("ran", "cell 1", ""),)
+    [bundle] = footer_bundles(ended, changes, timed=True, cells=cells)
+    above, _, below = bundle["text/html"].partition('<span class="copilot-undo copilot-undo-1-ab"')
     assert ("Copilot" in above, "Ran cell 1" in above, below.count("Copilot")) == (False, changes == TurnChanges(), 1)
     assert above.count("<details>") == above.count("</details>") == (changes != TurnChanges())
 

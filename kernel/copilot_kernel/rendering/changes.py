@@ -72,7 +72,9 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class TurnChanges:
-    """Effects of a turn, in the order in which they began: `commands` that ran, those that `failed`, `refused` calls.
+    """Effects of a turn, in the order in which they began; `refused` counts calls.
+
+    `commands` are the titles of those that ran, of which `failed` have failed.
 
     `cwd` is the session's folder. `also` are files that changed meanwhile, perhaps not by the agent: those of commands,
     and of `files` those that are more different than the calls say. `more` counts those that are not among them.
@@ -80,7 +82,7 @@ class TurnChanges:
     """
 
     files: tuple[FileChange, ...] = ()
-    commands: int = 0
+    commands: tuple[str, ...] = ()
     failed: int = 0
     refused: int = 0
     cwd: str = ""
@@ -121,7 +123,7 @@ def changes_of(
     ran = [call for call in others if _is_command(call) and (_is_done(call) or call.status == "failed")]
     failed = sum(call.status == "failed" or bool(exit_code_of(call)) for call in ran)
     refused = sum(call.status == "rejected" and not _is_done(call) for call in calls)
-    return TurnChanges(tuple(changed), len(ran), failed, refused, cwd)
+    return TurnChanges(tuple(changed), tuple(call.best_title for call in ran), failed, refused, cwd)
 
 
 def _is_done(call: ToolCall) -> bool:

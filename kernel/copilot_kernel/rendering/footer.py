@@ -129,7 +129,7 @@ def _remarks(turn: Turn, changes: TurnChanges) -> Iterable[tuple[str, str]]:
     """Facts that are not always so: words, perhaps none, and their colour."""
     unasked, mode, context = turn.unasked_calls, turn.permission_mode, turn.context
     opened = ", ".join(map(visible_line, dict.fromkeys(changes.opened)))
-    count, failed = changes.commands, changes.failed
+    count, failed = len(changes.commands), changes.failed
     which = "failed" if count == 1 else f"{failed} failed"
     ran = f"{count} command{'s' * (count > 1)}{f', {which}' * bool(failed)}"
     percent = 100 * context.used // context.size if context and context.used and context.size else 0
