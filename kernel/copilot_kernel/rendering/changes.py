@@ -216,7 +216,7 @@ class _File:
         left = [edit for edit in self.edits if edit.new is None or (edit.old or "") != edit.new]
         if self.what is None or (self.what == "changed" and not left):
             return None
-        known = text if self.what == "changed" else _unknown
+        known = text if self.what == "changed" else None
         if not is_compared:
             parts = [_uncompared(edit) for edit in left]
         elif (whole := _whole(left, known)) is not None:
@@ -242,10 +242,6 @@ def _joined(first: _Edit, then: _Edit) -> _Edit | None:
 # -- their place in the file ------------------------------------------------------------------------------------------
 
 
-def _unknown() -> None:
-    """The text of a file that is not looked at."""
-
-
 def _uncompared(edit: _Edit) -> Change | None:
     return edit.change if edit.new is None else counted(edit.old, edit.new)
 
@@ -258,9 +254,9 @@ def _apart(edit: _Edit, *, is_only: bool) -> Change | None:
     return change if is_only or edit.excerpt is None else replace(change, is_numbered=False)
 
 
-def _whole(edits: Sequence[_Edit], text: Callable[[], str | None]) -> Change | None:
+def _whole(edits: Sequence[_Edit], text: Callable[[], str | None] | None) -> Change | None:
     """Return the change from the file without the edits to the file as it is; None if they are not all found in it."""
-    after = None if any(not edit.old or edit.new is None for edit in edits) else text()
+    after = None if text is None or any(not edit.old or edit.new is None for edit in edits) else text()
     if not edits or after is None:
         return None
     if not any("\r" in f"{edit.old}{edit.new}" for edit in edits):
