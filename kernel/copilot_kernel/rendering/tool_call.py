@@ -14,7 +14,7 @@ from ..acp.messages import Block, Diff, Location, TerminalContent, TextBlock, To
 from ..conversation.calls import is_of_sub_agent
 from ..conversation.model import ToolCall
 from ..permissions import inputs
-from ..permissions.drives import below
+from ..permissions.drives import shown_path
 from . import raw
 from .attachment import attachment
 from .diff import MAX_SHOWN_LINES, amount, diff_html, diff_text, remarks
@@ -215,11 +215,6 @@ def _content_text(call: ToolCall, part: ToolContent) -> str:
 
 def _diffs(call: ToolCall) -> list[Diff]:
     return [part for part in call.content if isinstance(part, Diff)]
-
-
-def shown_path(path: str, cwd: str) -> str:
-    """`path` relative to `cwd` if it lies inside as it is written; any other, also one with `..`, stays whole."""
-    return below(path, cwd) or path
 
 
 def _is_line(command: str) -> bool:
