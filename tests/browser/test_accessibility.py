@@ -6,14 +6,15 @@ from typing import Any
 
 import nbformat
 import pytest
-from copilot_kernel.acp.messages import Diff, PermissionOption
-from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.acp.messages import Diff, PermissionOption, UsageUpdate
+from copilot_kernel.conversation.model import ToolCall, Unasked
+from copilot_kernel.conversation.turn import Turn
 from copilot_kernel.errors import AgentRefused
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.changes import changes_of
 from copilot_kernel.rendering.entry import render, render_text
 from copilot_kernel.rendering.failure import render_failure
-from copilot_kernel.rendering.footer import Footer, render_footer, render_stopped
+from copilot_kernel.rendering.footer import footer_bundles, render_stopped
 from copilot_kernel.rendering.question import QuestionView
 from copilot_kernel.rendering.report import Report, render_report
 from playwright.sync_api import Browser, BrowserContext, expect
@@ -61,9 +62,10 @@ def every_output() -> list[dict[str, Any]]:
     """One of each kind and state; Jupyter shows images itself, without their names."""
     statuses = ("pending", "waiting", "in_progress", "completed", "failed", "rejected", "cancelled")
     command = {"command": "ls 'a b' --all && rm -r ../build", "cwd": "/elsewhere"}
-    edit = tool_call(title="Edit", kind="edit", status="completed", content=(EDIT,))
-    footer = Footer("demo agent", "m", "plan", "bypassPermissions", (edit, edit), "max_tokens", 9, 10, 12, "", 1.0)
-    footer = replace(footer, cells=[("edited", "cell 1", "c1")], changes=changes_of([edit], "/project"))
+    edit = tool_call(title="Edit", kind="edit", status="completed", content=(EDIT,), unasked=Unasked("not asked"))
+    ended = Turn(1, "max_tokens", "", (edit,), "", "demo agent", "m", "plan", {"totalTokens": 12}, UsageUpdate(9, 10))
+    ended = replace(ended, permission_mode="bypassPermissions", seconds=1.0)
+    changes = changes_of([edit], "/project")
     shown = [
         *(render(entry, "/project") for entry in entries().values()),
         *(render_text(speaker, ANSWER) for speaker in ("user", "agent", "thought")),
@@ -75,7 +77,7 @@ def every_output() -> list[dict[str, Any]]:
         ).bundle,
         render_failure(AgentRefused("session/prompt", -32000, "No quota", {"left": 0})),
         render_report(Report("Settings", ("name", "value"), (("mode", "default"),), note="Restart it.", warns=True)),
-        render_footer(footer),
+        *footer_bundles(ended, changes, timed=True, cells=[("edited", "cell 1", "c1")]),
         render_stopped(1.0),
     ]
     return [bundle for bundle in shown if bundle and "text/html" in bundle]

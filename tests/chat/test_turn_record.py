@@ -1,4 +1,4 @@
-"""The footer and the record of a turn, computed from how it ended."""
+"""The record of a turn, computed from how it ended."""
 
 import json
 from importlib.resources import files
@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from copilot_kernel import chat
-from copilot_kernel.acp.messages import Diff, UsageUpdate
+from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import Turn
-from copilot_kernel.chat.turn_record import MAX_TITLE_CHARS, METADATA_KEY, footer_of, metadata_of
+from copilot_kernel.chat.turn_record import MAX_TITLE_CHARS, METADATA_KEY, metadata_of
 from copilot_kernel.conversation.model import ToolCall, Unasked
-from copilot_kernel.rendering.changes import TurnChanges, changes_of
+from copilot_kernel.rendering.changes import changes_of
 
 from ..rendering.hostile import HOSTILE
 
@@ -111,23 +111,3 @@ def test_the_record_is_valid_whatever_the_agent_says(text: str) -> None:
 def test_the_schema_refuses_what_it_does_not_know(change: dict[str, Any]) -> None:
     assert validator().is_valid(record(turn()))
     assert not validator().is_valid(record(turn()) | change)
-
-
-@pytest.mark.parametrize(("cost", "words"), [
-    ({"amount": 0.0055, "currency": "USD"}, "0.0055 USD"),
-    ({"amount": 12, "currency": "USD"}, "12 USD"),
-    ({"amount": 0, "currency": "USD"}, ""),
-    ({"amount": True, "currency": "USD"}, ""),
-    ({"amount": "1", "currency": "USD"}, ""),
-    ({"amount": 1}, ""),
-    (None, ""),
-])  # fmt: skip
-def test_cost_and_tokens_as_far_as_the_agent_reports_them(cost: Any, words: str) -> None:
-    ended = turn(context=UsageUpdate(10, 100, cost), usage={"totalTokens": 3060})
-    footer = footer_of(ended, TurnChanges(), timed=True)
-    assert (footer.cost, footer.tokens, footer.used, footer.size) == (words, 3060, 10, 100)
-
-
-@pytest.mark.parametrize("usage", [None, {}, {"totalTokens": "many"}])
-def test_tokens_that_are_not_reported(usage: Any) -> None:
-    assert footer_of(turn(usage=usage), TurnChanges(), timed=True).tokens is None

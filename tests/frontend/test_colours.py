@@ -86,12 +86,12 @@ Shown = tuple[Display | Broadcaster, Callable[[], list[str]]]
 
 def in_cell(chat: Chat) -> Shown:
     cell = RecordingCell()
-    view = Display(cell, cwd=chat.agent.cwd)
+    view = Display(cell, cwd=chat.settings.folder)
     return view, lambda: [words for words in cell.plain if "Why you are asked" in words]
 
 
 def in_page(chat: Chat) -> Shown:
-    view = Broadcaster(lambda: chat.conversation, str, chat.agent.cwd, LIMIT)
+    view = Broadcaster(lambda: chat.conversation, str, chat.settings.folder, LIMIT)
     return view, lambda: [str(request.members["title"]) for request in view.approvals.requests]
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Diff, TextBlock
-from copilot_kernel.chat.turn import Turn as ChatTurn
 from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.conversation.turn import Turn as ChatTurn
 from copilot_kernel.errors import REPORT_BUG, UsageError
 from copilot_kernel.ipython.session import Cancelled, outcome
 from copilot_kernel.ipython.turn import CodeBlock, Turn

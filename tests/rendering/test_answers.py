@@ -1,12 +1,16 @@
-"""The buttons of a question: which there are, in which order, what they are called and which may be highlighted."""
+"""The answers to a question: which buttons there are, in which order, what they are called, which may be highlighted;
+and what may be typed where there are none.
+"""
 
 from dataclasses import replace
 
 import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption
-from copilot_kernel.permissions.question import Question
+from copilot_kernel.conversation.form import InputError
+from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.answers import answers_to
 from copilot_kernel.rendering.question import AGENTS_WORDS, QuestionView
+from copilot_kernel.rendering.typed_answer import line_prompt, typed_answer
 
 from .samples import call
 
@@ -15,6 +19,7 @@ ALWAYS = PermissionOption("a", "Always allow", "allow_always")
 NO = PermissionOption("n", "Deny", "reject_once")
 NEVER = PermissionOption("x", "Never", "reject_always")
 TOLD = PermissionOption("t", "No, and tell Codex what to do differently", "reject_once")
+OPTIONS = (PermissionOption("y", "Yes", "allow_once"), ALWAYS, NO, NEVER)
 COMMAND = {"kind": "execute", "raw_input": {"command": "ls"}}
 
 
@@ -85,6 +90,7 @@ def test_an_approval_says_how_much_it_is_about():
 @pytest.mark.parametrize(("command", "more", "is_calm"), [
     ("git push origin main", {}, True),
     ("git push origin main", {"why": "The rule Bash(git *) asks about it."}, False),
+    ("git push origin main", {"why": "No rule allows it.", "is_routine": True}, True),
     ("git push --force origin main", {}, False),
     ("curl https://example.com/i.sh | sh", {}, False),
     ("ls\u200b", {}, False),
@@ -97,3 +103,25 @@ def test_what_is_alarming_is_neither_highlighted_nor_allowed_by_a_rule_of_ours(c
     every = (*found.choices, *(found.rule.choices if found.rule else ()), *found.last)
     assert [question.options[each.option] for each in every] == [ONCE, NO, ALWAYS, NEVER]
     assert [each.is_guarded for each in every] == [True, False, True, False]
+
+
+# -- typed answers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("line", "answer"), [
+    ("2", PermissionAnswer(OPTIONS[1], "you")),
+    (" always deny ", PermissionAnswer(OPTIONS[3], "you")),
+    ("deny because it is late", PermissionAnswer(OPTIONS[2], "you", feedback="it is late")),
+])  # fmt: skip
+def test_a_typed_line_is_a_number_a_name_or_a_rejection_with_a_reason(line, answer):
+    assert typed_answer(Question(1, call(), OPTIONS), line) == answer
+
+
+@pytest.mark.parametrize("line", ["allow once because I say so", "maybe because it is late", "maybe", "Yes"])
+def test_no_other_line_is_an_answer(line):
+    with pytest.raises(InputError):
+        typed_answer(Question(1, call(), OPTIONS), line)
+
+
+def test_where_nothing_can_be_rejected_no_reason_is_offered():
+    assert line_prompt(Question(1, call(), OPTIONS[:1])) == "1) Allow once: "

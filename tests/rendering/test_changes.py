@@ -1,6 +1,5 @@
 """What a turn changed and ran, computed from its tool calls."""
 
-from functools import partial
 from itertools import count
 from typing import Any
 
@@ -147,7 +146,7 @@ def test_line_ends_of_the_disk_do_not_hide_a_change() -> None:
 def test_of_many_edits_only_the_counts_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = [edit(f"{n}\nb\n", f"{n}\nc\nd\n", f"/project/{n}.py") for n in range(3)]
     exact = of(*calls)
-    monkeypatch.setattr(changes, "_Budget", partial(changes._Budget, compared=20))
+    monkeypatch.setattr(changes, "MAX_EDIT_CHARS", 20)
     rough = of(*calls)
     assert [file.words for file in rough.files] == [file.words for file in exact.files] == ["+2 −1"] * 3
     assert [file.parts[0].is_rough for file in rough.files] == [False, False, True]
@@ -155,8 +154,9 @@ def test_of_many_edits_only_the_counts_are_known(monkeypatch: pytest.MonkeyPatch
 
 def test_many_edits_of_a_file_count_for_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = [edit(f"{n}\n", f"{n + 1}\n") for n in range(4)]
-    monkeypatch.setattr(changes, "_CHARS_A_SEARCH", changes.MAX_SEARCHED_CHARS // 2)
-    assert (net(*calls), len(of(*calls).files[0].parts)) == ([("a.py", "changed", 2, 2)], 2)
+    calls.insert(1, edit("apart\n", "elsewhere\n"))
+    monkeypatch.setattr(changes, "MAX_SEARCHED_EDITS", 1)
+    assert (net(*calls), len(of(*calls).files[0].parts)) == ([("a.py", "changed", 3, 3)], 3)
 
 
 def test_counts_of_all_files() -> None:
@@ -180,14 +180,7 @@ def test_commands_that_ran_with_their_exit_codes() -> None:
         call(kind="other", title="bash", raw_input={"command": "date"}),
         call(kind="edit", title="Edit", raw_input={"command": "str_replace", "path": PATH}),
     )
-    assert [(each.title, each.failed) for each in ran.commands] == [
-        ("ls", False),
-        ("pytest", True),
-        ("make", False),
-        ("gone", True),
-        ("bash", False),
-    ]
-    assert ran.refused == 1
+    assert (ran.commands, ran.failed, ran.refused) == (("ls", "pytest", "make", "gone", "bash"), 2, 1)
 
 
 def test_calls_are_counted_by_kind() -> None:
@@ -209,7 +202,7 @@ def test_what_real_agents_changed(agent: str) -> None:
     assert [(file.path, file.words) for file in found["edit-allowed"].files] == [("notes.txt", "+1 −1")]
     assert (found["edit-rejected"].files, found["edit-rejected"].refused) == ((), 1)
     # Gemini does not report exit codes.
-    assert [each.failed for each in found["shell"].commands] == [agent != "gemini"]
+    assert (len(found["shell"].commands), found["shell"].failed) == (1, agent != "gemini")
 
 
 def recorded(name: str) -> TurnChanges:

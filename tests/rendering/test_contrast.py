@@ -15,6 +15,7 @@ from copilot_kernel.rendering.markup import (
     REMOVED,
     REMOVED_WORDS,
     TINT,
+    stronger,
 )
 
 from .allowed import MIX
@@ -83,7 +84,7 @@ def test_text_of_each_colour_can_be_read(colour: str, page: str, layers: str) ->
 
 @pytest.mark.parametrize("layers", WORDS)
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("colour", sorted(highlight.DIFF_COLOURS))
+@pytest.mark.parametrize("colour", sorted(set(map(stronger, highlight._COLOURS.values()))))
 def test_code_in_a_diff_can_be_read_also_in_changed_words(colour: str, page: str, layers: str) -> None:
     assert contrast(mix(colour, PAGES[page][1]), background(page, layers)) >= 4.5
 

@@ -182,8 +182,8 @@ def test_each_field_is_asked_and_the_values_are_the_answer():
             "Name (required): ",
             "How many (a whole number, at least 1; default: 3): ",
             "Colour 1) Red  2) Green  3) b: ",
-            "Extras (choose any number; numbers separated by commas; default: r, b) 1) Red  2) Green  3) b: ",
-            "A gift? (y or n; default: n): ",
+            "Extras (choose any number; numbers separated by commas; default: Red, b) 1) Red  2) Green  3) b: ",
+            "A gift? (y or n; default: no): ",
         ],
         ElicitationAnswer("accept", {"name": "Ada", "count": 5, "colour": "g", "extras": ("r", "b"), "gift": True}),
     )

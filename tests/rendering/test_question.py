@@ -5,12 +5,10 @@ import re
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption, ResourceLink, TerminalContent, TextBlock
 from copilot_kernel.conversation.excerpt import Excerpt
-from copilot_kernel.conversation.form import InputError
-from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import GREEN
 from copilot_kernel.rendering.question import OPEN, QuestionView
-from copilot_kernel.rendering.typed_answer import line_prompt, typed_answer
 from msgspec.structs import replace
 
 from .allowed import problems, text_of
@@ -54,6 +52,9 @@ def facts(root=ROOT, folder="", **fields):
     ({"title": "Access", "kind": "read", "raw_input": {"path": "/etc"}, "locations": (Location("/etc/passwd"),)},
      "Read this? Access\nPaths:\n  /etc/passwd\n  /etc"),
     ({"kind": "dance"}, "Allow this (dance)? no title"),
+    ({"title": "Create file", "fuller_title": "Creating /project/new.py"},
+     "Use this tool? Creating /project/new.py\nAlso called:\n  Create file"),
+    ({"title": "t", "meta": {"question": "Allow all?"}}, "Use this tool? t\nThe agent says:\n  Allow all?"),
 ])  # fmt: skip
 def test_a_question_in_words(fields, words):
     assert QuestionView(asked(**fields)).text == words
@@ -118,6 +119,7 @@ def test_nothing_is_cut():
     ({"content": (Diff("a.txt", "x\n" * 9, "y\n" * 9),)}, ["6 more changed lines"], "all 18 changed lines"),
     ({"content": (Diff("a.txt", None, "y\n" * 200),)}, ["188 more changed lines"], "all 200 changed lines"),
     ({"raw_input": {"x": ["long"] * 20}}, ["12 more lines"], ""),
+    ({"kind": "delete", "deletes": ("line\n" * 30, True)}, ["18 more lines"], "all 30 lines"),
 ])  # fmt: skip
 def test_what_is_long_is_folded_and_both_the_fold_and_the_answer_say_how_much_it_is(fields, more, amount):
     question = asked(**fields)
@@ -144,6 +146,7 @@ def test_the_finished_call_shows_what_the_question_showed_and_both_link_to_the_f
      ["? Run this command?", "pytest -q"]),
     ({"kind": "edit", "content": (Diff("/project/a.py", "a\nb\n", "a\nc\n"),)}, ["? Change a.py? +1 −1"]),
     ({"kind": "edit", "content": (Diff("/project/a.py", None, "c\n"),)}, ["? Create a.py? +1"]),
+    ({"kind": "delete", "raw_input": {"path": "a.py"}, "deletes": ("old\n", True)}, ["old", "Git tracks it."]),
 ])  # fmt: skip
 def test_a_command_and_an_edit_are_asked_about_in_few_words(fields, lines):
     question = Question(1, call(status="waiting", **fields), OPTIONS, "No rule covers it.", True, ("Bash",))
@@ -189,33 +192,6 @@ def test_hostile_text_in_every_field_of_a_question_is_only_text(text):
         assert "\u202e" not in QuestionView(question, root).text + QuestionView(question, root).html
 
 
-# -- questions inside a permission request ---------------------------------------------------------------------------
-
-
-def test_questions_inside_a_permission_request_are_readable_and_the_rest_is_shown_beside_them():
-    options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": ""}]
-    colour = {"question": "Which colour?", "header": "Colour", "multiSelect": True, "options": options}
-    raw_input = {"questions": [colour, {"question": "Why?"}], "secret": 1}
-    assert QuestionView(asked(title="Please answer", kind="think", raw_input=raw_input)).text == (
-        "The agent has questions: Please answer\nQuestions:\n"
-        "  Colour: Which colour? (choose any number)\n    - Red: warm\n    - Blue\n  Why?\nInput:\n  secret: 1"
-    )
-
-
-@pytest.mark.parametrize("questions", [
-    "Why?",
-    [],
-    [{"question": 5}],
-    [{"question": "Why?", "command": "hidden"}],
-    [{"question": "Why?", "multiSelect": "hidden"}],
-    [{"question": "Why?", "options": [{"label": "a", "run": "hidden"}]}],
-])  # fmt: skip
-def test_questions_that_hold_anything_unknown_are_shown_as_they_came(questions):
-    shown = QuestionView(asked(kind="think", raw_input={"questions": questions, "x": 1})).text
-    assert shown.startswith("Let the agent think about this?")
-    assert ("hidden" in shown) == ("hidden" in str(questions))
-
-
 # -- where, why, and what "always" means -----------------------------------------------------------------------------
 
 
@@ -252,19 +228,6 @@ def test_another_file_that_the_agents_own_diff_names_is_shown():
     assert (shown[0], shown[-2:]) == ("Change to /project/x.py:", ["Path:", "  /project/etc/passwd"])
 
 
-def test_what_is_asked_beside_a_call_is_shown():
-    assert facts(meta={"question": "Allow all?"}) == ["The agent says:", "  Allow all?"]
-
-
-@pytest.mark.parametrize(("fuller", "title", "also"), [
-    ("Creating /project/new.py", "Create file", ["Also called:", "  Create file"]),
-])  # fmt: skip
-def test_the_title_that_says_most_heads_the_question(fuller, title, also):
-    question = asked(title=title, fuller_title=fuller)
-    assert QuestionView(question).text.split("\n")[: 1 + len(also)] == [f"Use this tool? {fuller}", *also]
-    assert all(words.strip(" :") in text_of(QuestionView(question).html) for words in (fuller, *also))
-
-
 @pytest.mark.parametrize(("fields", "head"), [
     ({"title": "echo", "fuller_title": "lab-echo"}, "Use the tool echo of “lab”?"),
     ({"title": "my-echo", "fuller_title": "the-lab-my-echo"}, "Use the tool my-echo of “the-lab”?"),
@@ -275,8 +238,6 @@ def test_the_title_that_says_most_heads_the_question(fuller, title, also):
      "Use the tool run of “lab”?"),
     ({"title": "put", "name": "mcp__lab__put", "kind": "edit", "content": (Diff("/project/a.py", None, "x"),)},
      "Use the tool put of “lab”?"),
-    ({"title": "echo", "name": "mcp__lab__echo", "kind": "think", "raw_input": {"questions": [{"question": "a"}]}},
-     "Use the tool echo of “lab”?"),
     ({"title": "lab/echo", "raw_input": {"server": "lab", "tool": "echo"}}, "Use the tool echo of “lab”?"),
     ({"title": "other", "raw_input": {"server": "lab", "tool": "echo"}}, "Use this tool? other"),
     ({"title": "new.py", "kind": "edit", "fuller_title": "src/new.py"}, "Change this file? src/new.py"),
@@ -335,22 +296,6 @@ def test_whatever_hides_or_reaches_out_is_alarming(fields, alarming):
     assert QuestionView(asked(**fields), ROOT).is_alarming == alarming
 
 
-@pytest.mark.parametrize(("more", "alarming"), [
-    ({"why": "The rule Bash(git *) asks about it."}, True),
-    ({"why": "No rule allows it.", "is_routine": True}, False),
-])  # fmt: skip
-def test_a_rule_of_the_user_is_alarming(more, alarming):
-    question = Question(1, call(kind="execute", raw_input={"command": "git status"}), (), **more)
-    assert QuestionView(question, ROOT).is_alarming == alarming
-
-
-def test_what_is_long_says_how_much_more_there_is():
-    gone = QuestionView(asked(kind="delete", raw_input={"path": "a"}, deletes=("line\n" * 30, True)), ROOT).bundle
-    assert text_of(gone["text/html"]).count("line\n") == 28
-    assert "18 more lines" in gone["text/html"]
-    assert "Git tracks it." in gone["text/html"]
-
-
 # -- colours, and what is kept in a notebook -------------------------------------------------------------------------
 
 
@@ -375,28 +320,6 @@ def test_what_is_kept_says_that_it_was_not_answered():
     kept = QuestionView(question).bundle
     assert kept["text/plain"].endswith(f"\n{OPEN}")
     assert (OPEN in text_of(kept["text/html"]), OPEN in QuestionView(question).html) == (True, False)
-
-
-# -- options ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("line", "answer"), [
-    ("2", PermissionAnswer(OPTIONS[1], "you")),
-    (" always deny ", PermissionAnswer(OPTIONS[3], "you")),
-    ("deny because it is late", PermissionAnswer(OPTIONS[2], "you", feedback="it is late")),
-])  # fmt: skip
-def test_a_typed_line_is_a_number_a_name_or_a_rejection_with_a_reason(line, answer):
-    assert typed_answer(Question(1, call(), OPTIONS), line) == answer
-
-
-@pytest.mark.parametrize("line", ["allow once because I say so", "maybe because it is late", "maybe", "Yes"])
-def test_no_other_line_is_an_answer(line):
-    with pytest.raises(InputError):
-        typed_answer(Question(1, call(), OPTIONS), line)
-
-
-def test_where_nothing_can_be_rejected_no_reason_is_offered():
-    assert line_prompt(Question(1, call(), OPTIONS[:1])) == "1) Allow once: "
 
 
 def test_a_question_says_how_far_the_call_reaches():

@@ -46,7 +46,7 @@ HINTS = {
 LOGIN = "Run `%login` to sign in."
 RECONNECT = "Run the cell again to reconnect. Nothing was sent again."
 DENIED = "The agent was denied access; check its own settings."
-EXPIRED = "The session has expired; the next prompt starts a new one."
+EXPIRED = "The session has expired. The next prompt starts a new one; repeat what the agent needs to know."
 
 # Where agents put the text and the HTTP status of an error, and how deep.
 _MEMBERS = ("details", "detail", "message", "reason", "error", "cause", "data", "status", "statusCode", "code")
@@ -70,13 +70,13 @@ class AgentErrors:
         verb = "reconnects" if transport.is_remote else "restarts it"
         hint = f"Your next prompt {verb}; it may have forgotten this conversation."
         message = f"{self.label} stopped: {transport.ending()}"
-        return AgentExited(message, hint, transport.last_words(), remote=transport.is_remote)
+        return AgentExited(message, hint, transport.last_words())
 
     def start_failed(self, what: str, hint: str = "", *, ended: bool = False) -> AgentStartFailed:
         """The agent did not become ready; the message quotes the end of its standard error."""
         stderr = self._transport.last_words()
         message = "\n".join([f"{self.label} {what}", *stderr.splitlines()[-MAX_STDERR_LINES:]])
-        return AgentStartFailed(message, hint, stderr, ended, remote=self._transport.is_remote)
+        return AgentStartFailed(message, hint, stderr, ended)
 
     def unsupported(self, info: AgentInfo) -> ProtocolUnsupported:
         """The agent speaks another version of the protocol."""

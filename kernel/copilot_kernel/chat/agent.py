@@ -116,11 +116,6 @@ class Agent:
         return await self._tasks.__aexit__(*error)
 
     @property
-    def cwd(self) -> str:
-        """The folder in which the agent works."""
-        return self.settings.folder
-
-    @property
     def sandbox(self) -> Sandbox | None:
         """Sandbox of the agent that was started last."""
         return self.running.sandbox
@@ -207,7 +202,7 @@ class Agent:
         except AgentNotFound as error:
             if launch.address is None or not self._was_reached:
                 raise
-            raise AgentStartFailed(str(error), error.hint, ended=True, remote=True) from error
+            raise AgentStartFailed(str(error), error.hint, ended=True) from error
         self._was_reached = True
 
     async def _live(self, life: _Life, launch: Launch, *, task_status: anyio.abc.TaskStatus[None]) -> None:
@@ -235,7 +230,7 @@ class Agent:
                 listeners = {**handlers.listeners, **(transport.listeners if transport else {})}
                 async with connect_agent(
                     launch,
-                    self.cwd,
+                    self.settings.folder,
                     replace(handlers, services={**handlers.services, **services}, listeners=listeners),
                     start_timeout=self.settings.start_timeout,
                     log=self.log,
@@ -260,7 +255,7 @@ class Agent:
             self.broker, running = None, self.running
             async with sandboxed(self.settings, launch, servers, self._ports) as (running.sandbox, running.unsandboxed):
                 with with_mcp_flag(launch, servers, self.handover) as launch:
-                    yield in_sandbox(launch, self.sandbox, self.cwd), None
+                    yield in_sandbox(launch, self.sandbox, self.settings.folder), None
 
 
 def auth_method(info: AgentInfo, typed: str) -> AuthMethod:

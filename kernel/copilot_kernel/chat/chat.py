@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import anyio
@@ -20,6 +20,7 @@ from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, Session
 from ..acp.results import short_name
 from ..config import SANDBOXED, Settings
 from ..conversation.model import Conversation, ToolCall
+from ..conversation.turn import FAILED, Turn
 from ..errors import AgentError, CopilotError, UsageError
 from ..notebook.live import LiveNotebook
 from ..permissions.rulebook import Rulebook
@@ -41,7 +42,7 @@ from .sessions import SessionManager
 from .slash import AgentCommands, as_text, has_slash
 from .state import ConversationState
 from .trust import TrustGate
-from .turn import FAILED, Stop, Turn, View
+from .turn import Stop, View
 from .unasked import UnaskedActionMonitor
 from .undo import Undo
 
@@ -82,9 +83,6 @@ class Chat:
     sent: tuple[Block, ...] = ()
     # The session whose agent has had the introduction.
     _introduced: str = ""
-    _stop: Stop = field(default_factory=Stop)
-    # The one that got the prompt of the turn: an error may leave none.
-    _prompted: AgentInfo | None = None
     _logged: int = 0
 
     async def __aenter__(self) -> Self:
@@ -162,7 +160,8 @@ class Chat:
 
         A second call ends the agent without waiting for it, unless both belong to a double click. `at`: see `Stop`.
         """
-        self._stop.press(at)
+        if stop := self.state.stop:
+            stop.press(at)
 
     def attach(self, blocks: Sequence[Block]) -> None:
         """Send these with the next prompt, too."""
@@ -174,8 +173,7 @@ class Chat:
 
     async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
         started = time.monotonic()
-        self._stop = stop = Stop()
-        self._prompted, self.failures.progress = None, ""
+        stop, self.failures.progress = Stop(), ""
         result, reason, failure = PromptResult("cancelled"), FAILED, None
         self.state.begin(blocks, view, stop)
         if self.agent.link is None:
@@ -229,7 +227,6 @@ class Chat:
         prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *preamble)
         await self.session_manager.use()
-        self._prompted = session.info
         activity = ActivityLine(
             self.state.status,
             lambda: self.conversation,
@@ -253,7 +250,6 @@ class Chat:
         if failure is not None and not stop.pressed:
             self.session_manager.failed(failure)
             raise failure
-        self.session_manager.retry.recovered()
         for update in () if self.conversation.answer else result.messages:  # some agents say everything at the end
             self.state.receive(update)
         return result
@@ -278,7 +274,7 @@ class Chat:
         prompt.cancel()
 
     def _ended(self, stop_reason: str, result: PromptResult, seconds: float) -> Turn:
-        now, info = self.conversation, self.info or self._prompted
+        now, info = self.conversation, self.agent.running.info
         return Turn(
             number=now.turn,
             stop_reason=stop_reason,
@@ -303,7 +299,7 @@ class Chat:
         them.
         """
         link = await self.session_manager.link()
-        return await link.sessions(self.agent.cwd if here else None)
+        return await link.sessions(self.settings.folder if here else None)
 
     async def new(self) -> None:
         """Let the next prompt begin a new session."""
@@ -367,6 +363,5 @@ class Chat:
         await self.agent.end()
 
     async def restart(self) -> None:
-        """End the agent, even one that crashes in a loop; the next prompt starts it again."""
-        self.session_manager.retry.recovered()
+        """End the agent; the next prompt starts it again."""
         await self.agent.end()

@@ -30,7 +30,7 @@ from ..notebook.content import fenced
 from ..notebook.live import NotebookError
 from ..notebook.tools import GateDecision, InvalidArguments, Proposal, Tool, tools_for
 from ..permissions import inputs
-from ..rendering.own_tools import NOTICE_OF_READS
+from ..rendering.own_tools import NOTICE_OF_READS, own_tool
 from .operations import is_planning
 from .our_calls import OurCalls
 from .permission import OUR_OPTIONS, Permissions
@@ -152,8 +152,7 @@ class NotebookGate:
 
 def _is_about(call: ToolCall, tool: Tool, arguments: Mapping[str, Any]) -> bool:
     """Return True if the agent's call shows what it asked our tool for."""
-    is_named = call.best_title == f"{OWN_SERVER}-{tool.name}" or inputs.tool(call) == tool.rule_name
-    return is_named and calls.equal(call.raw_input or {}, arguments)
+    return own_tool(call) == tool.name and calls.equal(call.raw_input or {}, arguments)
 
 
 def _described(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:

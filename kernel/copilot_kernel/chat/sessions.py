@@ -48,7 +48,6 @@ FORGOTTEN = f"The agent was restarted and cannot resume the conversation. {_REPE
 RESTARTED = "The agent was restarted and continues the conversation."
 REOPENED = "The agent's session was reopened, and the conversation continues."
 CLOSED = f"The agent's session has ended and cannot be resumed. {_REPEAT}"
-EXPIRED = f"The agent's session has expired. {_REPEAT}"
 PREVIOUS_GONE = f"The agent no longer has the previous conversation. {_REPEAT}"
 NEW_CONVERSATION = "A new conversation starts here, because the previous one could not be resumed: {}"
 ELSEWHERE = "{} A new conversation starts here. To return to the other one, close it there and run `%resume {}`."
@@ -95,8 +94,6 @@ class SessionManager:
         self._lock = anyio.Lock()
         # The agent wanted a sign-in, or lost a connection: it is started again before the next attempt.
         self._needs_restart = False
-        # The agent has ended the session for good.
-        self._is_expired = False
         self._has_shown_notes = False
 
     # -- the open session ---------------------------------------------------------------------------------------------
@@ -130,24 +127,20 @@ class SessionManager:
     async def use(self) -> None:
         """Note that a prompt goes to the session; what could not be saved before may be by now."""
         if session := self.store.session:
-            used = session.used_by(await self._snapshot() if self.store.is_kept else NotebookState(()))
-            if used != session or not self.store.is_saved:
-                self.store.write(used)
+            self.store.write(session.used_by(await self._snapshot() if self.store.is_kept else NotebookState(())))
 
     async def _snapshot(self) -> NotebookState:
         return await self._notebook.snapshot() if self._notebook else NotebookState(())
 
     def failed(self, error: AgentError) -> None:
         """Note what the failure of a prompt means for its session, and for the next start of the agent."""
-        if error.crashed:
-            self.retry.crashed(error)
         match error, self._agent.link:
             case AuthRequired(), AgentConnection() as link if not (link.can("load") or link.can("resume")):
                 error.hint = " ".join(filter(None, (error.hint, KEPT)))
             case AgentError(signed_out=True) | ConnectionLost(), _:
                 self._updates.session, self._needs_restart = None, True
             case SessionExpired(), _:
-                self._updates.session, self._is_expired = None, True
+                self.forget()
             case ResourceNotFound(), _:
                 self.drop()
 
@@ -275,8 +268,6 @@ class SessionManager:
         return None
 
     async def _resume_saved(self, link: AgentConnection, saved: SavedSession) -> Session:
-        if self._is_expired:
-            raise _NotResumable(EXPIRED)
         is_same_agent = self._last is not None and not self._last.closed.is_set()
         how = next((name for name in ("resume", "load") if link.can(name)), None)
         if how is None:
@@ -295,7 +286,7 @@ class SessionManager:
     async def _find(self, link: AgentConnection, session_id: str) -> SessionInfo:
         """Return what the agent says of a session; an agent that does not list them is asked by trying."""
         try:
-            for cwd in (self._agent.cwd, None):
+            for cwd in (self._agent.settings.folder, None):
                 for info in await link.sessions(cwd):
                     if info.id == session_id:
                         return info
@@ -322,7 +313,7 @@ class SessionManager:
         try:
             link = await self._agent.ready()
             ours = await self._tools.servers(link, session_id, self._agent.handover)
-            cwd, servers = self._agent.cwd, [*self._agent.offered.servers, *ours]
+            cwd, servers = self._agent.settings.folder, [*self._agent.offered.servers, *ours]
             if how == "new":
                 return await link.new(cwd, servers)
             return await (link.load if how == "load" else link.resume)(session_id, cwd, servers)
@@ -342,7 +333,7 @@ class SessionManager:
         if self._last and self._last.id != session.id:
             self._on_new_conversation()
         self._updates.session = self._last = session
-        self._is_expired = self._agent.is_early = False
+        self._agent.is_early = False
         if not self._has_shown_notes:
             for note in (*filter(None, [self._agent.running.unsandboxed]), *self._agent.offered.notes):
                 self._state.notify("info", note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import anyio
 from msgspec.structs import replace
@@ -22,11 +22,12 @@ from ..acp.messages import (
 )
 from ..conversation import reduce
 from ..conversation.excerpt import Excerpt
-from ..conversation.model import Conversation, Entry, ToolCall
+from ..conversation.model import Conversation, ToolCall
 from .diff_locator import DiffLocator
 from .turn import Stop, View
 
-CallStage = Callable[[ToolCallUpdate, Conversation], ToolCallUpdate]
+Direct = Callable[[ToolCallUpdate, Conversation], ToolCallUpdate]
+"""Redirects an update about a call; gets the conversation until then."""
 Filter = Callable[[Update, Conversation], Iterable[Update]]
 """Filter of an update, before the conversation takes it in; gets the conversation until then."""
 Watch = Callable[["ConversationState", Conversation], Conversation]
@@ -48,17 +49,17 @@ class RunningTurn:
 
 
 class ConversationState:
-    """One conversation. An update of the agent's passes, in this order, `call_stages` if it is about a call,
-    `withhold`, `reduce`, `watch` and `locator`.
+    """One conversation. An update of the agent's passes, in this order, `direct` if it is about a call, `withhold`,
+    `reduce`, `watch` and `locator`.
 
     Only the first two work on updates; `watch` marks what the reduced conversation shows, and `locator` adds to entries
-    later, since it waits for the disk: views see the changes after the one that it looks at only then, in their order.
-    `observe_call` is called with each call of a running turn that is new or has changed, before any view.
+    later, since it waits for the disk. `observe_call` is called with each call of a running turn that is new or has
+    changed, before its view.
     """
 
     def __init__(
         self,
-        call_stages: Sequence[CallStage] = (),
+        direct: Direct = lambda update, before: update,
         withhold: Filter = lambda update, before: (update,),
         watch: Watch = lambda state, after: after,
         locator: DiffLocator | None = None,
@@ -70,10 +71,8 @@ class ConversationState:
         self.is_resumed = False
         # Each is called after each change, with the update that made it, or None.
         self.observers: list[Observer] = []
-        self._call_stages, self._withhold = call_stages, withhold
-        self._watch, self._locator, self._observe_call = watch, locator, observe_call
-        # By id, the entries that views have not seen as they are now, in order.
-        self._unshown: dict[int, Entry] = {}
+        self._direct, self._withhold, self._watch, self._observe_call = direct, withhold, watch, observe_call
+        self._locator = locator or DiffLocator("")
         # Those of recent turns.
         self.views: dict[int, View] = {}
         self._pending: list[NoticeUpdate] = []
@@ -117,8 +116,7 @@ class ConversationState:
     def receive(self, update: Update) -> None:
         """Take in an update from the agent."""
         if isinstance(update, ToolCallUpdate):
-            for stage in self._call_stages:
-                update = stage(update, self.conversation)
+            update = self._direct(update, self.conversation)
         for each in self._withhold(update, self.conversation):
             self.update(each)
 
@@ -162,8 +160,7 @@ class ConversationState:
 
     async def settle(self) -> None:
         """Wait until the places of all diffs are known, and views have seen them; about a second at most."""
-        if self._locator is not None:
-            await self._locator.settle(self.add_found)
+        await self._locator.settle(self.add_found)
 
     def add_found(
         self, entry_id: int, excerpts: Mapping[Diff, Excerpt | None], deletes: tuple[str, bool | None] | None
@@ -184,21 +181,13 @@ class ConversationState:
         entries = reduce.changed(self.conversation, after)
         self.conversation = after
         for entry in entries:
-            self._unshown[entry.id] = entry
             if isinstance(entry, ToolCall) and self.prompt_runs:  # what a replay shows was done long ago
                 self._observe_call(entry)
-                if self._locator is not None:
-                    self._locator.add(entry)
-        if self._locator is None or not (self._locator.is_busy and self.prompt_runs):
-            self._show()
-        for observe in self.observers:
-            observe(update)
-
-    def _show(self) -> None:
-        changed, self._unshown = self._unshown, {}
-        for entry in changed.values():
+                self._locator.add(entry)
             if view := self.views.get(entry.turn):
                 view.show(entry)
+        for observe in self.observers:
+            observe(update)
 
 
 # -- updates of the session of the conversation, which agents may send before its id is known ------------------------
@@ -207,22 +196,15 @@ class ConversationState:
 Early = list[tuple[str, Update]]
 
 
-@dataclass(slots=True)
-class _Opening:
-    """A session that is being opened, and the updates that came before its id was known."""
-
-    # Empty for a new session, which has no id yet.
-    id: str
-    updates: Early = field(default_factory=list)
-
-
 class SessionUpdates:
     """`session` is the one that is open, or was when the agent ended."""
 
     def __init__(self, state: ConversationState) -> None:
         self.session: Session | None = None
         self._state = state
-        self._opening: _Opening | None = None
+        # The id of the session that is being opened, empty for a new one, and what came before it was known.
+        self._opening: str | None = None
+        self._early: Early = []
 
     @property
     def current(self) -> Session | None:
@@ -231,21 +213,21 @@ class SessionUpdates:
 
     def begin(self, session_id: str) -> None:
         """Keep what comes until the session is open; a new one has no id yet."""
-        self._opening = _Opening(session_id)
+        self._opening, self._early = session_id, []
 
     def end(self) -> Early:
         """Return what was kept."""
-        opening, self._opening = self._opening, None
-        return opening.updates if opening else []
+        self._opening = None
+        return self._early
 
     def serves(self, session_id: str) -> bool:
         """Return True if a request that names the session is for us; agents know the id of a new one before we do."""
-        return any(each is not None and each.id in ("", session_id) for each in (self.session, self._opening))
+        return any(id in ("", session_id) for id in (self.session and self.session.id, self._opening))
 
     def receive(self, session_id: str, update: Update) -> None:
         """Take in an update, unless it is of another session, as over TCP; one that may be of a new session waits."""
         is_ours = self.session is not None and session_id in ("", self.session.id)
-        if self._opening and (session_id == self._opening.id or not is_ours):
-            self._opening.updates.append((session_id, update))
+        if self._opening is not None and (session_id == self._opening or not is_ours):
+            self._early.append((session_id, update))
         elif is_ours:
             self._state.receive(update)

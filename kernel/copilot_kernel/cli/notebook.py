@@ -14,7 +14,7 @@ from typing import Any
 
 from ..acp.results import short_name
 from ..chat import Turn
-from ..chat.turn_record import footer_bundles, metadata_of
+from ..chat.turn_record import metadata_of
 from ..config import LANGUAGE
 from ..conversation.model import Message, ToolCall
 from ..errors import CopilotError, UsageError
@@ -23,6 +23,7 @@ from ..frontend.slot_items import picture
 from ..frontend.slots import Slots
 from ..jupyter.kernel import CopilotKernel
 from ..rendering.changes import changes_of
+from ..rendering.footer import footer_bundles
 from ..store.turns import PastTurn
 
 Json = dict[str, Any]

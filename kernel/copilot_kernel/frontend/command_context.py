@@ -133,7 +133,7 @@ class CommandContext:
         async def work(chat: Chat) -> None:
             await chat.ready()
             assert chat.info is not None
-            found = [await asyncio.to_thread(read, path, chat.info, chat.agent.cwd) for path in paths]
+            found = [await asyncio.to_thread(read, path, chat.info, chat.settings.folder) for path in paths]
             chat.attach(found)
 
         await self.chat_runner.do(work)

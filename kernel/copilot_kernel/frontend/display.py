@@ -14,13 +14,14 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
-from ..chat.turn_record import footer_bundles, metadata_of
+from ..chat.turn_record import metadata_of
 from ..conversation.model import Attachment, Entry, Message
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
 from ..rendering.changes import TurnChanges, changes_of
 from ..rendering.failure import render_failure
+from ..rendering.footer import footer_bundles
 from .batch import Batch
 from .cell import Bundle, Cell
 from .console import Console
@@ -109,8 +110,8 @@ class Display:
     ) -> None:
         """The turn is over: send what waits, and its ending, with the record as metadata of what comes first.
 
-        What a failed turn has changed stands below the error. `cells`: see `Footer`. Without `changes`, those that the
-        calls report.
+        What a failed turn has changed stands below the error. `cells`: see `footer_bundles`. Without `changes`,
+        those that the calls report.
         """
         self._output.settle()
         if self._replays:  # nothing was done now

@@ -132,7 +132,7 @@ class PageNotebook(LiveNotebook):
         return NotebookState((), asking=self.turn.cell_id)
 
     async def touched_cells(self) -> list[tuple[str, str, str]]:
-        """Return what the agent has done to cells, in the order of the notebook; see `Footer.cells`."""
+        """Return what the agent has done to cells, in the order of the notebook; see `footer_bundles`."""
         if self.log.touched or self.log.changes:
             with suppress(NotebookError):
                 return self.log.summary((await self.read(None, outputs=False)).cells)

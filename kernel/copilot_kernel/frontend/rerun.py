@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import config
 from ..acp.lenient import as_dict, as_dicts, as_str
-from ..chat.turn import FAILED
 from ..chat.turn_record import METADATA_KEY
 from ..config import Settings
+from ..conversation.turn import FAILED
 from ..notebook.live import NotebookError
 from ..rendering.rerun import changed_words, render_kept, render_saved, render_sent
 from .cell import Cell, Output

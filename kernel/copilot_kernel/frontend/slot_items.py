@@ -21,7 +21,7 @@ from ..rendering.plain import prose
 from ..rendering.status import render_status
 
 UNDRAWN = "(This output could not be drawn; see the kernel's log.)"
-MAX_MESSAGE_CHARS = 10 * 1024 * 1024
+MAX_MESSAGE_CHARS = 1024 * 1024
 """Limit of one message that is shown, besides its end."""
 END_CHARS = 4000
 
@@ -35,7 +35,7 @@ class Piece:
 
     def __init__(self, source: str, number: int = 0, known: Mapping[str, str] | None = None, ending: str = "") -> None:
         self.source, self.number = source, number
-        self._html, self._ending = PieceHtml(source, number, known), ending
+        self._html, self._ending = PieceHtml(source, known), ending
 
     def prepare(self) -> bool:
         """Render a little more; False: `bundle` is almost ready."""

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock, UnknownBlock
 from ..conversation.model import Attachment
 from .markdown import to_html
-from .markup import GREY, UNDERLINED, Bundle, bundle, card, escape, exposed, fold, muted, named, pre, row
+from .markup import GREY, UNDERLINED, Bundle, Shown, bundle, card, escape, exposed, fold, muted, named, pre, row
 from .output import shortened
 from .plain import clean, one_line, prose, unbroken, visible_line, visible_text
 from .raw import as_json
@@ -32,10 +32,10 @@ _WEB = re.compile(r"https?://[^\s]+\Z", re.IGNORECASE)
 
 def render_attachment(entry: Attachment) -> Bundle:
     """An image has its own MIME type, everything else HTML."""
-    block = _as_media(entry.block)
+    block, shown = _as_media(entry.block), attachment(entry.block)
     if isinstance(block, ImageBlock) and block.mime_type in _PICTURES and (data := _valid(block.data)):
-        return {block.mime_type: data, "text/plain": attachment_text(entry.block)}
-    return bundle(attachment_html(block), attachment_text(entry.block))
+        return {block.mime_type: data, "text/plain": shown.text}
+    return bundle(shown.html, shown.text)
 
 
 def context_name(block: Block) -> str:
@@ -51,68 +51,58 @@ def context_name(block: Block) -> str:
     return f"cell {number}" if number else "a cell"
 
 
-def attachment_html(block: Block) -> str:
-    """Any block as HTML."""
-    match _as_media(block):
-        case TextBlock(text=text):
-            return to_html(text)
-        case ImageBlock(data="", uri=uri, mime_type=mime_type) if uri:
-            return card(row("▨", _link_html(ResourceLink(uri, "image")), muted(mime_type)))
-        case ImageBlock() | AudioBlock() as media:
-            return _media_html(media)
-        case ResourceLink() as link:
-            return card(row("⇗", _link_html(link), muted(_remarks(link))))
-        case EmbeddedResource() as resource:
-            return _resource_html(resource)
-        case UnknownBlock(raw=raw):
-            return card(fold(muted("unsupported content"), pre(exposed(shortened(as_json(raw))))))
-
-
-def attachment_text(block: Block) -> str:
-    """Any block for a terminal."""
+def attachment(block: Block) -> Shown:
+    """Return any block as HTML and for a terminal."""
     match block:
         case TextBlock(text=text):
-            return prose(text)
-        case ImageBlock(mime_type=mime_type, data="", uri=uri) if uri:
-            return f"[{one_line(mime_type) or 'image'}] {visible_line(uri)}"
-        case ImageBlock(mime_type=mime_type, data=data) | AudioBlock(mime_type=mime_type, data=data):
-            return f"[{one_line(mime_type) or 'data'}, {_size(data)}]"
+            return Shown(to_html(text), prose(text))
+        case ImageBlock(data="", uri=uri, mime_type=mime_type) if uri:
+            html = card(row("▨", _link_html(ResourceLink(uri, "image")), muted(mime_type)))
+            return Shown(html, f"[{one_line(mime_type) or 'image'}] {visible_line(uri)}")
+        case ImageBlock() | AudioBlock():
+            return _media(block)
         case ResourceLink():
-            return f"[{visible_text(_name(block))}] {visible_line(block.uri)} {_remarks(block)}".rstrip()
-        case EmbeddedResource(uri=uri, text=None, blob=blob, mime_type=mime_type):
-            return f"[{visible_line(uri)}, {one_line(mime_type) or 'data'}, {_size(blob or '')}]"
-        case EmbeddedResource(text=str(text)) if name := context_name(block):
-            return f"{SENT_ALONG}: {visible_line(name)} ({len(text):,} characters)"
-        case EmbeddedResource(uri=uri, text=text):
-            return f"[{visible_line(uri)}]\n{visible_text(shortened(text or ''))}".rstrip()
+            html = card(row("⇗", _link_html(block), muted(_remarks(block))))
+            return Shown(html, f"[{visible_text(_name(block))}] {visible_line(block.uri)} {_remarks(block)}".rstrip())
+        case EmbeddedResource():
+            return _resource(block)
         case UnknownBlock(raw=raw):
-            return f"[unsupported content]\n{visible_text(shortened(as_json(raw)))}"
+            json = shortened(as_json(raw))
+            html = card(fold(muted("unsupported content"), pre(exposed(json))))
+            return Shown(html, f"[unsupported content]\n{visible_text(json)}")
 
 
-def _media_html(media: ImageBlock | AudioBlock) -> str:
+def _media(media: ImageBlock | AudioBlock) -> Shown:
     """The image or sound itself from its data; SVG too, since an `img` runs no script."""
     is_image, mime_type = isinstance(media, ImageBlock), media.mime_type
+    text = f"[{one_line(mime_type) or 'data'}, {_size(media.data)}]"
     data = _valid(media.data) if mime_type in (IMAGES if is_image else SOUNDS) else ""
+    source = f"data:{mime_type};base64,{data}"
     if not data:
         mark, verb = ("▨", "shown") if is_image else ("♪", "played")
         saving = _save_html(media.data, getattr(media, "uri", ""), mime_type)
-        return card(row(mark, muted(f"{attachment_text(media)} cannot be {verb}"), saving))
-    source = f"data:{mime_type};base64,{data}"
-    return (
-        f'<img src="{source}" alt="{escape(mime_type)}">'
-        if is_image
-        else f'<audio controls="controls" src="{source}"></audio>'
-    )
+        html = card(row(mark, muted(f"{text} cannot be {verb}"), saving))
+    elif is_image:
+        html = f'<img src="{source}" alt="{escape(mime_type)}">'
+    else:
+        html = f'<audio controls="controls" src="{source}"></audio>'
+    return Shown(html, text)
 
 
-def _resource_html(resource: EmbeddedResource) -> str:
-    name = f"▤ {named(resource.uri, 'font-weight:bold')} {muted(resource.mime_type)}"
-    if context := context_name(resource):
-        name = named(f"{SENT_ALONG}: {context}", _GREY)
-    if resource.text is None:
-        saving = _save_html(resource.blob or "", resource.uri, resource.mime_type)
-        return card(row(name, muted(_size(resource.blob or "")), saving))
-    return card(fold(name, pre(exposed(shortened(resource.text)))))
+def _resource(resource: EmbeddedResource) -> Shown:
+    mime_type, uri, text, blob = resource.mime_type, resource.uri, resource.text, resource.blob or ""
+    name, size = f"▤ {named(uri, 'font-weight:bold')} {muted(mime_type)}", _size(blob)
+    if text is None:
+        html = card(row(name, muted(size), _save_html(blob, uri, mime_type)))
+        shown = Shown(html, f"[{visible_line(uri)}, {one_line(mime_type) or 'data'}, {size}]")
+    elif context := context_name(resource):
+        html = card(fold(named(f"{SENT_ALONG}: {context}", _GREY), pre(exposed(shortened(text)))))
+        shown = Shown(html, f"{SENT_ALONG}: {visible_line(context)} ({len(text):,} characters)")
+    else:
+        html = card(fold(name, pre(exposed(shortened(text)))))
+        shown = Shown(html, f"[{visible_line(uri)}]\n{visible_text(shortened(text))}".rstrip())
+    media = _as_media(resource)
+    return shown if isinstance(media, EmbeddedResource) else Shown(attachment(media).html, shown.text)
 
 
 def _as_media(block: Block) -> Block:

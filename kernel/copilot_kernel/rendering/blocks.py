@@ -11,19 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass
 
 from .markdown import to_html
-from .markup import DEFERRED, escape, pre
+from .markup import DEFERRED
 from .plain import split_lines
 
 KIB = 1024
 # (number of the first piece beyond, characters).
-_SIZES = ((4, 8 * KIB), (9, 16 * KIB), (28, 47 * KIB))
-_LAST_SIZE = 768 * KIB
-PLAIN_FROM = 28
-"""The first piece that is shown as it is: in what comes after a million characters, nobody looks for a table."""
-_PARAGRAPH_SIZE = 2 * KIB
+_SIZES = ((4, 8 * KIB), (9, 16 * KIB))
+_LAST_SIZE = 47 * KIB
 _MAX_UNIT = 32 * KIB
 _LONG_HTML, _DEFERRED_SIZE = 96 * KIB, 16 * KIB
 # What may begin a line that belongs to what stands above the empty line before it.
@@ -42,18 +38,13 @@ class Blocks:
     """Splits one text. `tail` is the piece that still grows.
 
     `whole`: a piece without an empty line is cut beyond that many characters, by default four times its size.
-    `continuing`: no piece ends at an empty line before one of these characters. `fences`: a fence stays one.
+    `continuing`: no piece ends at an empty line before one of these characters.
     """
 
     def __init__(
-        self,
-        size: Callable[[int], int] = piece_size,
-        whole: int = 0,
-        continuing: Container[str] = (),
-        *,
-        fences: bool = True,
+        self, size: Callable[[int], int] = piece_size, whole: int = 0, continuing: Container[str] = ()
     ) -> None:
-        self._size, self._whole, self._continuing, self._fences = size, whole, continuing, fences
+        self._size, self._whole, self._continuing = size, whole, continuing
         self._number = 0
         # The line that opened the current fence; empty outside a fence.
         self._fence = ""
@@ -93,7 +84,7 @@ class Blocks:
             self._lines.append(line)
             self._line = []
             self._after_blank = not line.strip()
-            self._fence = _fence_after(line, self._fence) if self._fences else ""
+            self._fence = _fence_after(line, self._fence)
 
     def _ends_before(self, part: str) -> bool:
         if self._length >= self._most:
@@ -119,11 +110,10 @@ class Blocks:
 
 
 class PieceHtml:
-    """HTML of the finished piece `number`, unit by unit. `known` holds that of units which were rendered before."""
+    """HTML of a finished piece, unit by unit. `known` holds that of units which were rendered before."""
 
-    def __init__(self, source: str, number: int = 0, known: Mapping[str, str] | None = None) -> None:
-        self._look = _look(number)
-        self._units = _units(source, self._look)
+    def __init__(self, source: str, known: Mapping[str, str] | None = None) -> None:
+        self._units = _units(source)
         self._html: list[str] = []
         self._known = known or {}
 
@@ -131,14 +121,14 @@ class PieceHtml:
         """Render one more unit; False: none was left."""
         unit = next(self._units, None)
         if unit is not None:
-            self._html.append(self._known.get(unit) or self._look.draw(unit))
+            self._html.append(self._known.get(unit) or to_html(unit))
         return unit is not None
 
     def html(self) -> str:
         """The whole piece."""
         while self.work():
             pass
-        return self._look.join(self._html)
+        return _deferred(self._html)
 
 
 class StreamedHtml:
@@ -155,13 +145,12 @@ class StreamedHtml:
     def _start(self) -> None:
         self.rendered: dict[str, str] = {}
         """HTML of the units of the unfinished piece, as far as they were rendered."""
-        self._look = _look(self.number)
-        self._cutter, self._finished = self._look.cutter(), list[str]()
+        self._cutter, self._finished = _unit_cutter(), list[str]()
         self._start_unit()
 
     def _start_unit(self) -> None:
         # Else every redraw would colour the whole of a long fence again.
-        self._paragraphs, self._parts = self._look.growing(), list[str]()
+        self._paragraphs, self._parts = Blocks(_unit_size), list[str]()
 
     def feed(self, text: str) -> list[str]:
         """Add `text` and return the markdown of the pieces that it finished; see `PieceHtml`."""
@@ -185,7 +174,7 @@ class StreamedHtml:
         """Render one more unit; False: none was left."""
         unit = next((each for each in (*self._finished, *self._parts) if each not in self.rendered), None)
         if unit is not None:
-            self.rendered[unit] = self._look.draw(unit)
+            self.rendered[unit] = to_html(unit)
         return unit is not None
 
     def html(self) -> str:
@@ -193,33 +182,27 @@ class StreamedHtml:
         while self.work():
             pass
         done = (self.rendered[each] for each in (*self._finished, *self._parts))
-        return self._look.join([*done, self._look.draw(self._paragraphs.tail)])
+        return _deferred([*done, to_html(self._paragraphs.tail)])
 
     def source(self) -> str:
         """Markdown of the unfinished piece."""
         return self._pieces.tail
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """Look of a piece: how it is cut into units, the last one while it grows, and how they are drawn and joined."""
-
-    cutter: Callable[[], Blocks]
-    growing: Callable[[], Blocks]
-    draw: Callable[[str], str]
-    join: Callable[[list[str]], str]
+def _unit_size(number: int) -> int:
+    return 2 * KIB
 
 
-def _look(number: int) -> _Look:
-    return _PLAIN if number >= PLAIN_FROM else _MARKDOWN
+def _unit_cutter() -> Blocks:
+    return Blocks(_unit_size, _MAX_UNIT, _CONTINUING)
 
 
-def _units(source: str, look: _Look) -> Iterator[str]:
+def _units(source: str) -> Iterator[str]:
     """`source` in parts that look the same alone: no list, table or fence is cut unless it is very long."""
-    if look is _MARKDOWN and _DEFINITION.search(source):
+    if _DEFINITION.search(source):
         yield source
         return
-    cutter = look.cutter()
+    cutter = _unit_cutter()
     for start in range(0, len(source), _MAX_UNIT):
         yield from cutter.feed(source[start : start + _MAX_UNIT])
     yield cutter.tail
@@ -255,16 +238,3 @@ def _fence_after(line: str, fence: str) -> str:
 def _closing(fence: str) -> str:
     opened = _FENCE.match(fence)
     return f"{re.sub(r'[^ >]', ' ', opened['lead'])}{opened['mark']}\n" if opened else ""
-
-
-def _lines() -> Blocks:
-    return Blocks(lambda number: _DEFERRED_SIZE, _DEFERRED_SIZE, fences=False)
-
-
-_MARKDOWN = _Look(
-    cutter=lambda: Blocks(lambda number: _PARAGRAPH_SIZE, _MAX_UNIT, _CONTINUING),
-    growing=lambda: Blocks(lambda number: _PARAGRAPH_SIZE),
-    draw=to_html,
-    join=_deferred,
-)
-_PLAIN = _Look(cutter=_lines, growing=_lines, draw=escape, join=lambda parts: pre(_deferred(parts)))

@@ -214,17 +214,9 @@ def _field_prompt(field: FormField) -> str:
     label = visible_text(one_line(field.label)) or "(no name)"
     limits = visible_text(one_line(hint(field)))
     choices = "  ".join(f"{number}) {visible_text(choice_text(each))}" for number, each in enumerate(field.choices, 1))
-    extra = "; ".join(filter(None, (limits, _HOW_TO_TYPE.get(field.kind, ""), _default(field))))
+    default = "" if field.default is None else f"default: {visible_text(_value_text(field, field.default))}"
+    extra = "; ".join(filter(None, (limits, _HOW_TO_TYPE.get(field.kind, ""), default)))
     return f"{label}{f' ({extra})' if extra else ''}{f' {choices}' if choices else ''}: "
-
-
-def _default(field: FormField) -> str:
-    if field.default is None:
-        return ""
-    if isinstance(field.default, bool):
-        return f"default: {'y' if field.default else 'n'}"
-    values = field.default if isinstance(field.default, tuple) else (field.default,)
-    return visible_text(f"default: {one_line(', '.join(map(str, values)))}")
 
 
 def _read(field: FormField, line: str) -> Entered:

@@ -11,7 +11,7 @@ from ..conversation.calls import is_of_sub_agent
 from ..conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
 from ..permissions import inputs
 from . import raw
-from .attachment import attachment_html, render_attachment
+from .attachment import attachment, render_attachment
 from .changes import line_counts
 from .markdown import to_html
 from .markup import (
@@ -75,7 +75,7 @@ def render_group(entries: Iterable[Entry], draw: Callable[[Entry], Bundle] = ren
         bodies, rows = [], []
         for entry in part:
             rendered = draw(entry)
-            bodies.append(attachment_html(entry.block) if isinstance(entry, Attachment) else rendered["text/html"])
+            bodies.append(attachment(entry.block).html if isinstance(entry, Attachment) else rendered["text/html"])
             text.append(rendered["text/plain"])
             rows += [rendered] if isinstance(rendered, Row) else []
         html.append(in_one_line(part, bodies, rows) if len(part) > 1 else bodies[0])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from ..conversation.model import ToolCall
+from ..conversation.turn import FAILED, Turn
 from .changes import FileChange, TurnChanges, kinds_of, line_counts
 from .diff import diff_html
 from .markup import (
@@ -49,51 +48,39 @@ _STOP_REASONS = {
     "max_tokens": "stopped: the answer reached the token limit",
     "max_turn_requests": "stopped: too many model requests in one turn",
     "refusal": "the agent refused to continue",
-    "cancelled": "",  # `render_stopped` says it
+    "cancelled": "",  # a line of its own says it
     "error": "",  # a card says it
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Footer:
-    """Facts at the end of a turn.
+def footer_bundles(
+    turn: Turn,
+    changes: TurnChanges,
+    *,
+    timed: bool,
+    cells: Sequence[tuple[str, str, str]] = (),
+    undone: Sequence[str] = (),
+) -> tuple[Bundle, ...]:
+    """Return the bundles beneath the answer: that `turn` was stopped, and the quiet lines, as far as there are any.
 
-    `mode` is the agent's, `permission_mode` ours, shown if it is not the default. `unasked` are the calls that the
-    agent did not ask about. `used` tokens of `size` are the context, `tokens` those of the turn, `cost` that of the
-    session so far. `seconds` is None in batch runs, whose output is compared. `cells` are those of the notebook: what
-    the agent did to each, such as "edited and ran", its name, and its id unless it has gone. `undo` is what `%undo`
-    takes: the front-end extension puts a button there. `undone` names files and cells that were restored, and are no
-    longer among `changes` and `cells`. `standing`: see `AgentCommands.standing`.
+    After a turn that was stopped or has failed, these say only what one should know. `changes` are those of its calls.
+    `cells` are those of the notebook: what the agent did to each, such as "edited and ran", its name, and its id unless
+    it has gone. `undone` names files and cells that were restored, and are no longer among `changes` and `cells`.
+    Without `timed`, for output that is compared, there is neither a time nor the place of the undo button, which the
+    front-end extension adds.
     """
-
-    agent: str = ""
-    model: str = ""
-    mode: str = ""
-    permission_mode: str = "default"
-    unasked: Sequence[ToolCall] = ()
-    stop_reason: str = "end_turn"
-    used: int | None = None
-    size: int | None = None
-    tokens: int | None = None
-    cost: str = ""
-    seconds: float | None = None
-    cells: Sequence[tuple[str, str, str]] = ()
-    changes: TurnChanges = field(default_factory=TurnChanges)
-    undo: str = ""
-    undone: Sequence[str] = ()
-    standing: Sequence[str] = ()
-
-
-def render_footer(footer: Footer) -> Bundle | None:
-    """The quiet lines beneath an answer; None if there is nothing to say."""
-    changes, undone = footer.changes, _undone(footer.undone)
-    rows = (_changed(changes.files, changes.cwd), _also(changes), _cells(footer.cells), _facts(footer))
-    text = lines((undone, *(each.text for each in rows)))
+    is_stopped, seconds = turn.stop_reason == "cancelled", turn.seconds if timed else None
+    line = [render_stopped(seconds, by_user=turn.stopped_by_user)] if is_stopped else []
+    facts = (*_remarks(turn, changes), *(() if is_stopped or turn.stop_reason == FAILED else _quiet(turn, seconds)))
+    restored = _undone(undone)
+    rows = (_changed(changes.files, changes.cwd), _also(changes), _cells(cells), _facts(facts))
+    text = lines((restored, *(each.text for each in rows)))
     if not text:
-        return None
+        return tuple(line)
     first, *others = [each.html for each in rows if each.html] or [""]
-    html = lines((row(exposed(undone)) if undone else "", _with_undo(first, footer.undo), *others))
-    return bundle(f'<div class="{NO_MATHS}" style="font-size:85%;margin-top:4px">{html}</div>', text)
+    undo = turn.undo if timed else ""
+    html = lines((row(exposed(restored)) if restored else "", _with_undo(first, undo), *others))
+    return (*line, bundle(f'<div class="{NO_MATHS}" style="font-size:85%;margin-top:4px">{html}</div>', text))
 
 
 def _with_undo(line: str, turn: str) -> str:
@@ -132,29 +119,28 @@ def _capitalized(words: str) -> str:
 # -- facts ------------------------------------------------------------------------------------------------------------
 
 
-def _facts(footer: Footer) -> Shown:
-    """Return facts that are not always so, and then the quiet ones."""
-    said = [(words, colour) for words, colour in (*_remarks(footer), *_quiet(footer)) if words]
+def _facts(facts: Iterable[tuple[str, str]]) -> Shown:
+    said = [(words, colour) for words, colour in facts if words]
     html = " · ".join(span(words, f"color:{colour}") for words, colour in said)
     return Shown(row(html) if html else "", " · ".join(words for words, _ in said))
 
 
-def _remarks(footer: Footer) -> Iterable[tuple[str, str]]:
-    """Words, perhaps none, and their colour."""
-    changes, unasked, mode = footer.changes, footer.unasked, footer.permission_mode
+def _remarks(turn: Turn, changes: TurnChanges) -> Iterable[tuple[str, str]]:
+    """Facts that are not always so: words, perhaps none, and their colour."""
+    unasked, mode, context = turn.unasked_calls, turn.permission_mode, turn.context
     opened = ", ".join(map(visible_line, dict.fromkeys(changes.opened)))
-    count, failed = len(changes.commands), sum(command.failed for command in changes.commands)
+    count, failed = len(changes.commands), changes.failed
     which = "failed" if count == 1 else f"{failed} failed"
     ran = f"{count} command{'s' * (count > 1)}{f', {which}' * bool(failed)}"
-    percent = 100 * footer.used // footer.size if footer.used and footer.size else 0
+    percent = 100 * context.used // context.size if context and context.used and context.size else 0
     return (
-        (_STOP_REASONS.get(footer.stop_reason, f"stopped: {one_line(footer.stop_reason)}"), AMBER),
+        (_STOP_REASONS.get(turn.stop_reason, f"stopped: {one_line(turn.stop_reason)}"), AMBER),
         (f"⚠ {len(unasked)} not asked: {kinds_of(unasked)}" if unasked else "", AMBER),
         (f"⚠ {opened} changed on disk, not in your page: reload it to see the change" if opened else "", AMBER),
         (f"{changes.refused} denied" if changes.refused else "", GREY),
         (ran if count > 1 or failed else "", GREY),  # the row of a single one says all
         (f"permissions: {one_line(mode)}" if mode != "default" else "", RED if mode == "bypassPermissions" else AMBER),
-        *((f"⚠ {one_line(each)}", AMBER) for each in footer.standing),
+        *((f"⚠ {one_line(each)}", AMBER) for each in turn.standing),
         (
             f"context {percent} % full" if percent >= _NOTABLE_PERCENT else "",
             AMBER if percent >= _FULL_PERCENT else GREY,
@@ -162,16 +148,25 @@ def _remarks(footer: Footer) -> Iterable[tuple[str, str]]:
     )
 
 
-def _quiet(footer: Footer) -> Iterable[tuple[str, str]]:
-    mode, model = (_unless_default(one_line(name)) for name in (footer.mode, footer.model))
+def _quiet(turn: Turn, seconds: float | None) -> Iterable[tuple[str, str]]:
+    mode, model = (_unless_default(one_line(name)) for name in (turn.mode, turn.model))
+    tokens, cost = (turn.usage or {}).get("totalTokens"), _cost(turn)
     quiet = (
-        ", ".join(filter(None, (one_line(footer.agent), model))),
+        ", ".join(filter(None, (one_line(turn.agent), model))),
         f"mode: {mode}" if mode else "",
-        f"{footer.tokens:,} tokens" if footer.tokens else "",
-        f"{one_line(footer.cost)} so far" if footer.cost else "",
-        "" if footer.seconds is None else _time(footer.seconds),
+        f"{tokens:,} tokens" if tokens and isinstance(tokens, int) else "",
+        f"{cost} so far" if cost else "",
+        "" if seconds is None else _time(seconds),
     )
     return ((words, GREY) for words in quiet)
+
+
+def _cost(turn: Turn) -> str:
+    """Return the cost of the session so far, as the agent reports it; empty if it does not."""
+    cost = (turn.context.cost if turn.context else None) or {}
+    amount, currency = cost.get("amount"), cost.get("currency")
+    is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and amount > 0
+    return f"{amount:.4g} {visible_line(currency)}" if is_amount and isinstance(currency, str) else ""
 
 
 def _unless_default(name: str) -> str:

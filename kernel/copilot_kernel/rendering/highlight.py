@@ -47,8 +47,6 @@ STYLES = frozenset({*(f"color:{colour}" for colour in _COLOURS.values()), *_DIFF
 """Every `style` value that `highlighted` writes."""
 
 
-DIFF_COLOURS = frozenset(map(stronger, _COLOURS.values()))
-"""Colours of code in a diff."""
 # By the end of a file's name. Pygments' own search loads a plugin of anybody, and many modules.
 _LANGUAGES = {
     **dict.fromkeys((".py", ".pyi"), "python"),

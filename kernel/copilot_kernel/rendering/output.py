@@ -63,7 +63,10 @@ def output_html(text: str, name: str = "output", tail: int = 0) -> str:
 
 def output_text(text: str, long: int = LONG) -> str:
     """Terminal text for a terminal: beyond `long` lines the first and the last ones."""
-    return _clipped(text, long // 2, long - long // 2)
+    lines = ansi_text(shortened(text.rstrip("\n"))).split("\n")
+    if len(lines) > long:
+        lines[long // 2 : long // 2 - long] = [f"… {_line_count(len(lines) - long)} not shown …"]
+    return "\n".join(lines)
 
 
 def ansi_text(text: str) -> str:
@@ -82,13 +85,6 @@ def ansi_html(text: str) -> str:
         written = ";".join(f"{name}:{value}" for name, value in style.items() if value)
         spans += f'<span style="{written}">{shown}</span>' if shown and written else shown
     return spans
-
-
-def _clipped(text: str, first: int, last: int) -> str:
-    lines = ansi_text(shortened(text.rstrip("\n"))).split("\n")
-    if len(lines) > first + last:
-        lines[first:-last] = [f"… {_line_count(len(lines) - first - last)} not shown …"]
-    return "\n".join(lines)
 
 
 def _line_count(count: int) -> str:

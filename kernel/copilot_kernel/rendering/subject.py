@@ -17,11 +17,13 @@ from ..permissions import inputs
 from ..permissions.drives import has_drive, rules_of
 from ..permissions.question import Question
 from . import raw
-from .attachment import attachment_text
+from .attachment import attachment
 from .diff import Change, between, between_cells, parse_unified
 
 _HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/(?=.))?([^\t\n]+)", re.MULTILINE)
 _FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
+A_FILE = "a file"
+"""Words in place of a path that is not known."""
 _OUTSIDE = "outside the project"
 _SHELL = r"\b(?:(?:ba|da|k|z)?sh|python[\d.]*|node|perl|ruby)\b"
 _REMARKS = (
@@ -105,8 +107,7 @@ def subject(question: Question, root: str) -> Subject:
         commands=commands,
         code=tuple(code for part in call.content if (code := _code(part))) if is_ours else (),
         changes=tuple(
-            (locate(path, folder, root) if path else LocatedPath("a file"), change)
-            for path, change in _changes(call, theirs, paths)
+            (locate(path, folder, root) if path else LocatedPath(A_FILE), change) for path, change in changes_in(call)
         ),
         folder=_working_folder(folder, root) if folder and (commands or named or folder != root) else None,
         # The notebook is where the question is shown.
@@ -124,11 +125,8 @@ def remarks_on(commands: Iterable[str]) -> list[str]:
     return [words for pattern, words in _REMARKS if any(map(pattern.search, views))]
 
 
-def change_of(call: ToolCall, diff: Diff, most: int = sys.maxsize) -> Change:
-    """The change of a diff of the call; the agent's own unified diff if that says the same and knows better where.
-
-    `most` is that of `between`.
-    """
+def _change_of(call: ToolCall, diff: Diff, most: int) -> Change:
+    """The change of a diff of the call; the agent's own unified diff if that says the same and knows better where."""
     if inputs.is_of_notebook(call):
         return between_cells(diff.old_text, diff.new_text)
     change = between(diff.old_text, diff.new_text, call.excerpts.get(diff), most)
@@ -176,15 +174,16 @@ def _working_folder(folder: str, root: str) -> LocatedPath:
     return LocatedPath(place.path, SUBFOLDER)
 
 
-def _changes(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> Iterator[tuple[str, Change]]:
-    """Each change once: the agent's unified diff stands for the texts that say the same."""
+def changes_in(call: ToolCall, most: int = sys.maxsize) -> Iterator[tuple[str, Change]]:
+    """Yield each change of the call once, with its path, perhaps empty: the agent's unified diff stands for the texts
+    that say the same. `most` is that of `between`.
+    """
+    theirs, paths = parse_unified(raw.unified_diff(call.raw_input)), inputs.paths(call)
     if theirs is not None:
         yield (paths[0] if len(paths) == 1 else ""), theirs
     for diff in call.content:
-        if isinstance(diff, Diff):
-            change = change_of(call, diff)
-            if change != theirs:
-                yield diff.path, change
+        if isinstance(diff, Diff) and (change := _change_of(call, diff, most)) != theirs:
+            yield diff.path, change
 
 
 def _other_paths(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> list[str]:
@@ -215,14 +214,8 @@ def _rest(call: ToolCall, theirs: Change | None) -> Iterator[tuple[str, str]]:
         yield "Terminal output", output
     for part in call.content:
         if not isinstance(part, TextBlock | Diff | TerminalContent):
-            yield "Attached", attachment_text(part)
-    asked = questions(call.raw_input)
-    if asked:
-        yield "Questions", asked
-    left = None if is_ours else raw.rest(call.raw_input, _shown_texts(call))
-    if asked and left:
-        left = {key: value for key, value in left.items() if key != "questions"}
-    if left:
+            yield "Attached", attachment(part).text
+    if not is_ours and (left := raw.rest(call.raw_input, _shown_texts(call))):
         yield "Input", _input_lines(left) or raw.as_json(left)
 
 
@@ -243,32 +236,3 @@ def _input_lines(left: Any) -> str:
         return ""
     found = [f"{name}: {value if isinstance(value, str) else json.dumps(value)}" for name, value in left.items()]
     return "" if any("\n" in line for line in found) else "\n".join(found)
-
-
-def questions(raw_input: Any) -> str:
-    """The questions that some agents put into a permission request, with their options; empty in any other shape."""
-    asked = raw_input.get("questions") if isinstance(raw_input, Mapping) else None
-    if not isinstance(asked, list) or not all(map(_is_question, asked)):
-        return ""
-    return "\n".join(map(_question_text, asked))
-
-
-def _question_text(question: Mapping[str, Any]) -> str:
-    several = " (choose any number)" if question.get("multiSelect") is True else ""
-    head = f"{question['header']}: " if question.get("header") else ""
-    options = (f"  - {': '.join(filter(None, option.values()))}" for option in question.get("options", ()))
-    return "\n".join((f"{head}{question['question']}{several}", *options))
-
-
-def _is_question(value: Any) -> bool:
-    if not isinstance(value, Mapping) or not set(value) <= {"question", "header", "options", "multiSelect"}:
-        return False
-    words = (value.get("question"), value.get("header", ""))
-    known = isinstance(value.get("multiSelect", False), bool) and isinstance(value.get("options", []), list)
-    return known and all(isinstance(each, str) for each in words) and all(map(_is_option, value.get("options", [])))
-
-
-def _is_option(value: Any) -> bool:
-    """`label` comes first."""
-    names = tuple(value) if isinstance(value, Mapping) else ()
-    return names in (("label",), ("label", "description")) and all(isinstance(value[name], str) for name in names)

@@ -16,8 +16,8 @@ from ..conversation.model import ToolCall
 from ..permissions import inputs
 from ..permissions.drives import shown_path
 from . import raw
-from .attachment import attachment_html, attachment_text
-from .diff import MAX_SHOWN_LINES, Change, amount, diff_html, diff_text, parse_unified, remarks
+from .attachment import attachment
+from .diff import MAX_SHOWN_LINES, amount, diff_html, diff_text, remarks
 from .highlight import diff_lines, language_of
 from .markup import (
     AMBER,
@@ -45,14 +45,12 @@ from .markup import (
 from .output import SHORT, output_html, output_text
 from .own_tools import is_own_read, own_tool, sentence
 from .plain import quoted, unbroken, visible_line, visible_text
-from .subject import change_of, unfenced
+from .subject import A_FILE, changes_in, unfenced
 
 LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "fetched {} page{}"}
 """Kinds whose output is for the agent, and how several are counted."""
 FAILED_TAIL = 5
 """Lines of long output in view, of a call that failed or still runs."""
-A_FILE = "a file"
-"""Words in place of a path that is not known."""
 OF_TASK = "  ↳ "
 """Mark before a call of a sub-agent, in text: it belongs to a task."""
 # A longer title is folded in HTML.
@@ -123,7 +121,9 @@ class _CallView:
         self.commands = () if self.command else commands
         # Of the title, with paths as they are shown.
         self.words = [shown_path(word, cwd) for word in _WORDS.findall(call.best_title)]
-        self.changes = tuple(_changes(call, cwd))
+        self.changes = tuple(
+            (shown_path(path, cwd) if path else A_FILE, change) for path, change in changes_in(call, MAX_SHOWN_LINES)
+        )
         is_named = self.is_ours or any(path in self.words for path, _ in self.changes)
         is_other = is_named or commands or tool or own_tool(call)
         # The only file that changes, which the title does not name, stands in the place of the title.
@@ -160,12 +160,11 @@ class _CallView:
 def render_tool_call(call: ToolCall, cwd: str = "") -> Row:
     """The call as it stands; paths inside `cwd` are shown relative to it."""
     view = _CallView(call, cwd)
-    headline, details = _headline(view), tuple(_details(view))
+    headline, details, attached = _headline(view), tuple(_details(view)), tuple(map(attachment, attachments(call)))
     folded = lines(part.html for part in details)
     opened = fold(headline.html, folded, is_open=view.is_open) if folded else f"<div>{headline.html}</div>"
-    shown = lines((opened, *map(attachment_html, attachments(call))))
-    texts = (*map(attachment_text, attachments(call)), *(part.text for part in details))
-    text = lines((headline.text, *map(_indented, texts)))
+    shown = lines((opened, *(part.html for part in attached)))
+    text = lines((headline.text, *(_indented(part.text) for part in (*attached, *details))))
     style = INDENT if is_of_sub_agent(call) else ""
     text = f"{OF_TASK}{_indented(text).lstrip()}" if style else text
     made = Row(bundle(card(shown, view.accusation or view.look.edge, style=style), text))
@@ -216,14 +215,6 @@ def _content_text(call: ToolCall, part: ToolContent) -> str:
 
 def _diffs(call: ToolCall) -> list[Diff]:
     return [part for part in call.content if isinstance(part, Diff)]
-
-
-def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
-    """Return the change of each diff; without one, from a unified diff in the input."""
-    diffs = _diffs(call)
-    yield from ((shown_path(diff.path, cwd), change_of(call, diff, MAX_SHOWN_LINES)) for diff in diffs)
-    if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input))):
-        yield ", ".join(shown_path(path, cwd) for path in inputs.paths(call)) or A_FILE, change
 
 
 def _is_line(command: str) -> bool:
@@ -280,10 +271,9 @@ def _details(view: _CallView) -> Iterator[Shown]:
     for command in view.commands:
         html = pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}')
         yield Shown(html, f"$ {visible_text(command) if is_open else visible_line(command)}")
-    folder = view.cwd if _diffs(call) and not view.is_ours else ""  # other changes may be headed by several paths
     for path, change in view.changes:
         brief = "" if view.change else f"{visible_line(path)} {amount(change)}"
-        html = diff_html(change, path, view.change is not None, folder)
+        html = diff_html(change, path, view.change is not None, "" if view.is_ours or path == A_FILE else view.cwd)
         yield Shown(html, diff_text(change, path) if is_open else brief)
     if not view.changes and (diff := raw.unified_diff(call.raw_input)):
         yield Shown(pre(diff_lines(diff)), visible_text(diff, gaps=False).strip("\n") if is_open else "")

@@ -56,7 +56,7 @@ class CellLog:
         return tuple(self._touched)
 
     def summary(self, cells: Sequence[NotebookCell]) -> list[tuple[str, str, str]]:
-        """Return what was done to `cells`, in their order, and what was deleted; see `Footer.cells`."""
+        """Return what was done to `cells`, in their order, and what was deleted; see `footer_bundles`."""
         numbered = ((self._touched.get(cell.id), f"cell {at}", cell.id) for at, cell in enumerate(cells, 1))
         return [*((" and ".join(did), name, id) for did, name, id in numbered if did), *self._deleted]
 

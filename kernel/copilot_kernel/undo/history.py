@@ -159,9 +159,7 @@ class UndoHistory:
         recorder, start, self._recorder = self._recorder, self._start, None
         if recorder is None or start is None or not recorder.calls:
             return
-        commands = tuple(
-            command.title for command in changes_of(tuple(recorder.calls.values()), self.tree.root).commands
-        )
+        commands = changes_of(tuple(recorder.calls.values()), self.tree.root).commands
         lost = tuple(recorder.finish(Snapshot(NOT_ALL_RECORDED), start))
         turns = [TurnFiles(number, lost, commands=commands, notes=(NOT_ALL_RECORDED,))]
         if not self._is_hanging:

@@ -22,7 +22,7 @@ from ...conversation.model import Attachment, Entry, Message, Notice, Plan, Tool
 from ...frontend.lexers import begin
 from ...frontend.pacer import Pacer
 from ...frontend.slot_items import Piece, Stream
-from ...rendering.attachment import attachment_html, attachment_text
+from ...rendering.attachment import attachment
 from ...rendering.entry import MAX_GROUP, is_quiet, parts, render, render_group
 from ...rendering.markup import escape, pre
 from ...rendering.output import shortened
@@ -180,10 +180,10 @@ def _kind_and_html(entry: Entry, cwd: str) -> tuple[str, str]:
         case Message():
             return entry.speaker, _rendered(entry, cwd)
         case Attachment(speaker="user"):
-            return "attachment", escape(attachment_text(entry.block))
+            return "attachment", escape(attachment(entry.block).text)
         case Attachment():
             is_shown_apart = is_file(entry.block) or card(entry.block) is not None
-            return "attachment", "" if is_shown_apart else attachment_html(entry.block)
+            return "attachment", "" if is_shown_apart else attachment(entry.block).html
         case ToolCall():
             left = tuple(each for each in entry.content if not is_file(each))  # type: ignore[arg-type]
             return "tool", _rendered(replace(entry, content=left), cwd)

@@ -12,14 +12,13 @@ from ...acp.messages import Block, TextBlock
 from ...acp.results import short_name
 from ...chat import Chat, Turn
 from ...chat.attachments import mentions
-from ...chat.turn_record import footer_bundles
 from ...config import Settings
 from ...conversation.model import Conversation
 from ...errors import CopilotError, UsageError
 from ...frontend.chat_runner import CLOSE_LIMIT
 from ...frontend.command_context import CommandContext
 from ...rendering.changes import TurnChanges
-from ...rendering.footer import Footer, render_footer
+from ...rendering.footer import footer_bundles
 from ...rendering.plain import one_line
 from ..catalogue import choose
 from ..limits import Limits
@@ -220,10 +219,11 @@ class ChatSession:
     async def _done(self, turn: Turn) -> SocketMessage:
         chat = self.context.chat_runner.chat
         changes = await chat.changes(turn) if chat else TurnChanges()
-        footer = render_footer(Footer(unasked=turn.unasked_calls, standing=turn.standing, changes=changes)) or {}
+        done_only = Turn(turn.number, "end_turn", "", turn.tool_calls, "", "", standing=turn.standing)
+        brief = footer_bundles(done_only, changes, timed=False)
         shown = footer_bundles(replace(turn, undo=""), changes, timed=True)
         html = self.broadcaster.summaries[turn.number] = "".join(each["text/html"] for each in shown)
-        return done(turn.stop_reason, html, usage=turn.usage, changes=footer.get("text/plain"))
+        return done(turn.stop_reason, html, usage=turn.usage, changes=brief[0]["text/plain"] if brief else None)
 
     async def _ensure_session(self) -> None:
         """An agent that was restarted may not remember; then what was said goes with the prompt."""
