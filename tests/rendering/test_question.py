@@ -192,6 +192,33 @@ def test_hostile_text_in_every_field_of_a_question_is_only_text(text):
         assert "\u202e" not in QuestionView(question, root).text + QuestionView(question, root).html
 
 
+# -- questions inside a permission request ---------------------------------------------------------------------------
+
+
+def test_questions_inside_a_permission_request_are_readable_and_the_rest_is_shown_beside_them():
+    options = [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": ""}]
+    colour = {"question": "Which colour?", "header": "Colour", "multiSelect": True, "options": options}
+    raw_input = {"questions": [colour, {"question": "Why?"}], "secret": 1}
+    assert QuestionView(asked(title="Please answer", kind="think", raw_input=raw_input)).text == (
+        "The agent has questions: Please answer\nQuestions:\n"
+        "  Colour: Which colour? (choose any number)\n    - Red: warm\n    - Blue\n  Why?\nInput:\n  secret: 1"
+    )
+
+
+@pytest.mark.parametrize("questions", [
+    "Why?",
+    [],
+    [{"question": 5}],
+    [{"question": "Why?", "command": "hidden"}],
+    [{"question": "Why?", "multiSelect": "hidden"}],
+    [{"question": "Why?", "options": [{"label": "a", "run": "hidden"}]}],
+])  # fmt: skip
+def test_questions_that_hold_anything_unknown_are_shown_as_they_came(questions):
+    shown = QuestionView(asked(kind="think", raw_input={"questions": questions, "x": 1})).text
+    assert shown.startswith("Let the agent think about this?")
+    assert ("hidden" in shown) == ("hidden" in str(questions))
+
+
 # -- where, why, and what "always" means -----------------------------------------------------------------------------
 
 
@@ -238,6 +265,8 @@ def test_another_file_that_the_agents_own_diff_names_is_shown():
      "Use the tool run of “lab”?"),
     ({"title": "put", "name": "mcp__lab__put", "kind": "edit", "content": (Diff("/project/a.py", None, "x"),)},
      "Use the tool put of “lab”?"),
+    ({"title": "echo", "name": "mcp__lab__echo", "kind": "think", "raw_input": {"questions": [{"question": "a"}]}},
+     "Use the tool echo of “lab”?"),
     ({"title": "lab/echo", "raw_input": {"server": "lab", "tool": "echo"}}, "Use the tool echo of “lab”?"),
     ({"title": "other", "raw_input": {"server": "lab", "tool": "echo"}}, "Use this tool? other"),
     ({"title": "new.py", "kind": "edit", "fuller_title": "src/new.py"}, "Change this file? src/new.py"),

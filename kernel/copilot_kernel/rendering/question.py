@@ -105,6 +105,8 @@ class QuestionView:
         if about.mcp_tool:
             server, tool = about.mcp_tool
             return f"Use the tool {tool} of “{server}”?", "" if about.is_titled_by_tool else self.title
+        if kind == "think" and any(name == "Questions" for name, _ in about.rest):
+            return "The agent has questions:", about.title
         if len(about.commands) > 1:
             return f"Run these {len(about.commands)} commands?", ""
         if self.file:

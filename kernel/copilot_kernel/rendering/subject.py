@@ -215,7 +215,13 @@ def _rest(call: ToolCall, theirs: Change | None) -> Iterator[tuple[str, str]]:
     for part in call.content:
         if not isinstance(part, TextBlock | Diff | TerminalContent):
             yield "Attached", attachment(part).text
-    if not is_ours and (left := raw.rest(call.raw_input, _shown_texts(call))):
+    asked = questions(call.raw_input)
+    if asked:
+        yield "Questions", asked
+    left = None if is_ours else raw.rest(call.raw_input, _shown_texts(call))
+    if asked and left:
+        left = {key: value for key, value in left.items() if key != "questions"}
+    if left:
         yield "Input", _input_lines(left) or raw.as_json(left)
 
 
@@ -236,3 +242,32 @@ def _input_lines(left: Any) -> str:
         return ""
     found = [f"{name}: {value if isinstance(value, str) else json.dumps(value)}" for name, value in left.items()]
     return "" if any("\n" in line for line in found) else "\n".join(found)
+
+
+def questions(raw_input: Any) -> str:
+    """The questions that some agents put into a permission request, with their options; empty in any other shape."""
+    asked = raw_input.get("questions") if isinstance(raw_input, Mapping) else None
+    if not isinstance(asked, list) or not all(map(_is_question, asked)):
+        return ""
+    return "\n".join(map(_question_text, asked))
+
+
+def _question_text(question: Mapping[str, Any]) -> str:
+    several = " (choose any number)" if question.get("multiSelect") is True else ""
+    head = f"{question['header']}: " if question.get("header") else ""
+    options = (f"  - {': '.join(filter(None, option.values()))}" for option in question.get("options", ()))
+    return "\n".join((f"{head}{question['question']}{several}", *options))
+
+
+def _is_question(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not set(value) <= {"question", "header", "options", "multiSelect"}:
+        return False
+    words = (value.get("question"), value.get("header", ""))
+    known = isinstance(value.get("multiSelect", False), bool) and isinstance(value.get("options", []), list)
+    return known and all(isinstance(each, str) for each in words) and all(map(_is_option, value.get("options", [])))
+
+
+def _is_option(value: Any) -> bool:
+    """`label` comes first."""
+    names = tuple(value) if isinstance(value, Mapping) else ()
+    return names in (("label",), ("label", "description")) and all(isinstance(value[name], str) for name in names)
