@@ -59,6 +59,8 @@ class AgentError(CopilotError):
 
     signed_out = False
     """The user has to sign in; the agent reads its credentials when it is started again."""
+    crashed = False
+    """A process that we started has ended by itself. A lost TCP connection does not mean that."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(redactor().text(message), hint)
@@ -74,17 +76,21 @@ class AgentStartFailed(AgentError):
     `ended`: it ended by itself, so that another start may help.
     """
 
-    def __init__(self, message: str, hint: str = "", stderr: str = "", ended: bool = False) -> None:
+    def __init__(
+        self, message: str, hint: str = "", stderr: str = "", ended: bool = False, *, remote: bool = False
+    ) -> None:
         super().__init__(message, hint)
         self.stderr, self.ended = redactor().text(stderr), ended
+        self.crashed = ended and not remote
 
 
 class AgentExited(AgentError):
     """The agent ended during a request; `stderr` holds its last lines."""
 
-    def __init__(self, message: str, hint: str = "", stderr: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", stderr: str = "", *, remote: bool = False) -> None:
         super().__init__(message, hint)
         self.stderr = redactor().text(stderr)
+        self.crashed = not remote
 
 
 class AgentRefused(AgentError):

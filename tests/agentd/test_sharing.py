@@ -192,6 +192,7 @@ async def test_an_agent_that_dies_in_a_turn_is_started_again_for_all(opened: Ope
         with pytest.raises(AgentError) as caught:
             await ask(left, "demo: stderr Out of memory\ndie 3")
         assert "it exited with code 3" in str(caught.value)
+        assert caught.value.crashed
         for chat in (left, right):
             person = Person()
             assert (await ask(chat, "demo: say hello", person)).text == "hello"

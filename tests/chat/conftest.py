@@ -21,13 +21,17 @@ Open = Callable[..., AbstractAsyncContextManager[Chat]]
 
 
 class Time:
-    """Remembers how long it slept, and does not sleep."""
+    """A clock that only `sleep` moves, and that remembers how long it slept."""
 
     def __init__(self) -> None:
-        self.naps = list[float]()
+        self.now, self.naps = 1000.0, list[float]()
+
+    def clock(self) -> float:
+        return self.now
 
     async def sleep(self, seconds: float) -> None:
         self.naps.append(seconds)
+        self.now += seconds
 
 
 @pytest.fixture
@@ -78,7 +82,7 @@ def opened(settings: Settings, time: Time, demo: str, monkeypatch: pytest.Monkey
         if switches:
             monkeypatch.setenv("COPILOT_KERNEL_DEMO", switches)
         chosen = replace(settings, **{"agent": demo, **more})
-        async with open_chat(chosen, notebook, Retry(time.sleep), place=place, live=live) as chat:
+        async with open_chat(chosen, notebook, Retry(time.sleep, time.clock), place=place, live=live) as chat:
             yield chat
 
     return opened

@@ -5,13 +5,15 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
-from copilot_kernel.chat import Chat
+from copilot_kernel.chat import Chat, retry
 from copilot_kernel.chat.agent import MAX_LOGGED_CHARS, readable
-from copilot_kernel.chat.retry import MAX_ATTEMPTS, Retry
+from copilot_kernel.chat.retry import CRASH_SECONDS, MAX_ATTEMPTS, MAX_CRASHES, Retry
 from copilot_kernel.chat.sessions import FORGOTTEN
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import (
@@ -26,11 +28,12 @@ from copilot_kernel.errors import (
 from copilot_kernel.mcp_config import McpServer
 from copilot_kernel.redaction import HIDDEN, redactor
 
-from ..acp.scripted import listening
+from ..acp.scripted import Script, listening
 from ..agent.command import COMMAND
 from ..agent.signin import log_in
 from ..ports import free_port
 from .conftest import Open, Time, chatting
+from .loopback import met
 from .people import Person, ask
 
 ENDED = AgentStartFailed("it ended\nwords on stderr", stderr="words on stderr", ended=True)
@@ -54,7 +57,7 @@ def failing(times: int, error: Exception = BUSY) -> Callable[[], object]:
 @pytest.mark.parametrize("times", [0, MAX_ATTEMPTS - 1])
 async def test_each_pause_is_twice_as_long_as_the_one_before(time: Time, times: int) -> None:
     said: list[str] = []
-    assert await Retry(time.sleep)(failing(times), said.append) == times + 1
+    assert await Retry(time.sleep, time.clock)(failing(times), said.append) == times + 1
     assert time.naps == [1.0, 2.0, 4.0, 8.0][:times]
     lines = [f"busy; attempt {n + 2} in {nap:g} s" for n, nap in enumerate(time.naps)]
     assert said == [words for line in lines for words in (line, "")]
@@ -78,8 +81,46 @@ async def test_each_pause_is_twice_as_long_as_the_one_before(time: Time, times: 
 )
 async def test_only_what_may_pass_is_tried_again(time: Time, error: Exception, again: bool) -> None:
     with pytest.raises(type(error)):
-        await Retry(time.sleep, 2)(failing(2, error), lambda words: None)
+        await Retry(time.sleep, time.clock, 2)(failing(2, error), lambda words: None)
     assert time.naps == [1.0] * again
+
+
+async def test_five_crashes_in_three_minutes_are_the_end_until_somebody_asks(time: Time) -> None:
+    retry = Retry(time.sleep, time.clock)
+    with pytest.raises(AgentStartFailed) as first:
+        await retry(failing(9, ENDED), lambda words: None)
+    assert first.value is ENDED
+    time.now += 10 * CRASH_SECONDS
+    work = failing(0)
+    with pytest.raises(AgentStartFailed) as caught:
+        await retry(work, lambda words: None)
+    assert str(caught.value) == "The agent ended 5 times within 3 minutes and is not started again: it ended"
+    assert ("%restart" in caught.value.hint, caught.value.stderr) == (True, "words on stderr")
+    retry.recovered()
+    assert await retry(work, lambda words: None) == 1
+
+
+SPACING = CRASH_SECONDS / (MAX_CRASHES - 1)
+
+
+@pytest.mark.parametrize(
+    ("between", "recovers", "outcome"),
+    [
+        (SPACING, False, pytest.raises(AgentStartFailed)),
+        (SPACING + 1, False, nullcontext()),
+        (0.0, True, nullcontext()),
+    ],
+    ids=["close together", "far apart", "with good turns in between"],
+)
+async def test_only_crashes_close_together_are_a_loop(time: Time, between: float, recovers: bool, outcome: Any) -> None:
+    retry = Retry(time.sleep, time.clock)
+    for _ in range(MAX_CRASHES):
+        retry.crashed(AgentExited("gone"))
+        time.now += between
+        if recovers:
+            retry.recovered()
+    with outcome:
+        assert await retry(failing(0), lambda words: None) == 1
 
 
 # -- with an agent ------------------------------------------------------------------------------------------------
@@ -99,14 +140,19 @@ async def test_an_agent_that_fails_to_start_or_to_open_a_session_is_tried_again(
 
 
 @chatting(agent="demo")
-async def test_after_a_death_in_a_turn_the_next_one_starts_the_agent_and_no_prompt_is_sent_twice(chat: Chat) -> None:
-    with pytest.raises(AgentExited):
-        await ask(chat, "demo: die 3")
+async def test_deaths_in_turns_count_and_no_prompt_is_sent_twice(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "MAX_CRASHES", 2)
+    for _ in range(2):
+        with pytest.raises(AgentExited):
+            await ask(chat, "demo: die 3")
+    with pytest.raises(AgentStartFailed, match="ended 2 times within 3 minutes"):
+        await ask(chat, "demo: say hello")
+    await chat.restart()
     await ask(chat, "demo: remember", person := Person())
-    assert "2" in person.said[-1][1]
+    assert "3" in person.said[-1][1]
 
 
-async def test_an_agent_that_is_away_for_a_while_is_tried_again(opened: Open, time: Time) -> None:
+async def test_an_outage_is_no_crash(opened: Open, time: Time) -> None:
     port = free_port()
     async with opened(agent=f"tcp://127.0.0.1:{port}") as chat:
         with pytest.raises(AgentNotFound):
@@ -123,6 +169,27 @@ async def test_an_agent_that_is_away_for_a_while_is_tried_again(opened: Open, ti
         async with listening(port=port):
             turn = await ask(chat, "three", person := Person())
     assert (turn.stop_reason, person.notices, time.naps) == ("end_turn", [FORGOTTEN], 2 * [1.0, 2.0, 4.0, 8.0])
+
+
+@pytest.mark.parametrize("when", ["initialize", "session_prompt"])
+async def test_a_connection_that_is_closed_is_no_crash_either(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """A tunnel accepts connections, and closes them while what is behind it is away."""
+    monkeypatch.setattr(retry, "MAX_CRASHES", 2)
+    is_away = True
+
+    async def answer(script: Script, params: Any) -> Any:
+        if is_away:
+            await script.connections[-1]._transport.close()
+        return {"protocolVersion": 1, "stopReason": "end_turn"}
+
+    async with met(opened, **{when: answer}) as (_, chat):
+        for _ in range(3):
+            with pytest.raises((AgentExited, AgentStartFailed), match="closed the connection"):
+                await ask(chat, "one")
+        is_away = False
+        assert (await ask(chat, "two")).stop_reason == "end_turn"
 
 
 # -- MCP servers of the settings on their way to the demo agent, and what becomes of a session that they spoil.
@@ -240,15 +307,16 @@ async def test_a_prompt_waits_for_an_agent_that_is_being_started(opened: Open) -
         assert requests(chat) == ["initialize", "session/new", "session/prompt"]
 
 
-async def test_after_an_early_start_that_fails_the_prompt_starts_the_agent(
+async def test_an_early_start_that_fails_is_no_crash_and_the_prompt_starts_the_agent(
     opened: Open, time: Time, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken"
     broken.touch()
     agent = f"sh -c 'test ! -e {broken} && exec {shlex.join(COMMAND)}'"
     async with opened(agent=agent) as chat:
-        with pytest.raises(AgentStartFailed):
-            await chat.prepare()
+        for _ in range(MAX_CRASHES):
+            with pytest.raises(AgentStartFailed):
+                await chat.prepare()
         broken.unlink()
         assert (await ask(chat, "demo: say one")).text == "one"
     assert time.naps == []

@@ -70,13 +70,13 @@ class AgentErrors:
         verb = "reconnects" if transport.is_remote else "restarts it"
         hint = f"Your next prompt {verb}; it may have forgotten this conversation."
         message = f"{self.label} stopped: {transport.ending()}"
-        return AgentExited(message, hint, transport.last_words())
+        return AgentExited(message, hint, transport.last_words(), remote=transport.is_remote)
 
     def start_failed(self, what: str, hint: str = "", *, ended: bool = False) -> AgentStartFailed:
         """The agent did not become ready; the message quotes the end of its standard error."""
         stderr = self._transport.last_words()
         message = "\n".join([f"{self.label} {what}", *stderr.splitlines()[-MAX_STDERR_LINES:]])
-        return AgentStartFailed(message, hint, stderr, ended)
+        return AgentStartFailed(message, hint, stderr, ended, remote=self._transport.is_remote)
 
     def unsupported(self, info: AgentInfo) -> ProtocolUnsupported:
         """The agent speaks another version of the protocol."""

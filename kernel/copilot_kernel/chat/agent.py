@@ -202,7 +202,7 @@ class Agent:
         except AgentNotFound as error:
             if launch.address is None or not self._was_reached:
                 raise
-            raise AgentStartFailed(str(error), error.hint, ended=True) from error
+            raise AgentStartFailed(str(error), error.hint, ended=True, remote=True) from error
         self._was_reached = True
 
     async def _live(self, life: _Life, launch: Launch, *, task_status: anyio.abc.TaskStatus[None]) -> None:

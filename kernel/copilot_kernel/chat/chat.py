@@ -250,6 +250,7 @@ class Chat:
         if failure is not None and not stop.pressed:
             self.session_manager.failed(failure)
             raise failure
+        self.session_manager.retry.recovered()
         for update in () if self.conversation.answer else result.messages:  # some agents say everything at the end
             self.state.receive(update)
         return result
@@ -363,5 +364,6 @@ class Chat:
         await self.agent.end()
 
     async def restart(self) -> None:
-        """End the agent; the next prompt starts it again."""
+        """End the agent, even one that crashes in a loop; the next prompt starts it again."""
+        self.session_manager.retry.recovered()
         await self.agent.end()

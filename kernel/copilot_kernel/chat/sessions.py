@@ -134,6 +134,8 @@ class SessionManager:
 
     def failed(self, error: AgentError) -> None:
         """Note what the failure of a prompt means for its session, and for the next start of the agent."""
+        if error.crashed:
+            self.retry.crashed(error)
         match error, self._agent.link:
             case AuthRequired(), AgentConnection() as link if not (link.can("load") or link.can("resume")):
                 error.hint = " ".join(filter(None, (error.hint, KEPT)))
