@@ -202,7 +202,7 @@ async def test_the_question_waits_for_the_place_and_has_it_beside_what_the_agent
     assert (question.call.excerpts, question.call.content) == ({edit().content[0]: TWO}, edit().content)
 
 
-async def test_while_a_disk_hangs_updates_are_taken_in_and_shown_and_the_call_again_when_its_place_is_known(
+async def test_while_a_disk_hangs_updates_are_taken_in_and_shown_a_little_later_in_their_order(
     disk: SlowDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state, person = begun(locator := DiffLocator("", disk.read), TextBlock("do it"))
@@ -215,12 +215,11 @@ async def test_while_a_disk_hangs_updates_are_taken_in_and_shown_and_the_call_ag
         await to_thread.run_sync(disk.asked.wait, LIMIT)
         state.update(Chunk("agent", TextBlock("Done.")))
         said = state.conversation.entries[-1]
-        assert (isinstance(said, Message), shown(state).excerpts) == (True, {})
+        assert (isinstance(said, Message), shown(state).excerpts, seen) == (True, {}, [])
         disk.answers.set()
         await state.settle()
         tasks.cancel_scope.cancel()
-    call = shown(state)
-    assert (seen, [*call.excerpts.values()]) == ([call.id, said.id, call.id], [TWO])
+    assert (seen, [*shown(state).excerpts.values()]) == ([shown(state).id, said.id], [TWO])
 
 
 async def test_a_chat_reads_its_folder(chat: Chat, settings: Settings) -> None:

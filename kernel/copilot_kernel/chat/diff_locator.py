@@ -41,21 +41,31 @@ class DiffLocator:
         # By entry id, the calls with diffs that are to be looked up.
         self._calls: dict[int, ToolCall] = {}
         self._reading = anyio.Lock()
-        self._added = anyio.Event()
+        # While `run` runs: whether there is something new to do.
+        self._added: anyio.Event | None = None
         self._is_hanging = False
+
+    @property
+    def is_busy(self) -> bool:
+        """True while `run` is looking something up."""
+        return self._added is not None and bool(self._calls)
 
     def add(self, call: ToolCall) -> None:
         """Note a call that is new or has changed."""
         if _unknown(call) or _unseen(call):
             self._calls[call.id] = call
-            self._added.set()
+            if self._added is not None:
+                self._added.set()
 
     async def run(self, found: Found) -> None:
         """Look up, until cancelled, what is added."""
-        while True:
-            self._added = anyio.Event()
-            await self.settle(found)
-            await self._added.wait()
+        try:
+            while True:
+                self._added = anyio.Event()
+                await self.settle(found)
+                await self._added.wait()
+        finally:
+            self._added = None
 
     async def settle(self, found: Found) -> None:
         """Look up what was added. Takes little more than SECONDS, once: until it is known that the disk hangs."""

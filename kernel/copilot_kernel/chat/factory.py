@@ -53,7 +53,8 @@ def open_chat(
     policy, approvals = PolicyEvaluator(settings, running.is_sandboxed, live), Approvals()
     monitor, locator = UnaskedActionMonitor(policy, approvals), DiffLocator(settings.folder)
     undo = Undo(settings, folder, turns)
-    state = ConversationState(our_calls.filter, failures.filter, monitor.watch, locator, undo.history.observe)
+    stages = (our_calls.filter,)
+    state = ConversationState(stages, failures.filter, monitor.watch, locator, undo.history.observe)
     updates = SessionUpdates(state)
     # What the agent asks for.
     permissions, elicitations = Permissions(state, policy, approvals, running), Elicitations(state)

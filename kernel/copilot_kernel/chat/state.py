@@ -22,12 +22,11 @@ from ..acp.messages import (
 )
 from ..conversation import reduce
 from ..conversation.excerpt import Excerpt
-from ..conversation.model import Conversation, ToolCall
+from ..conversation.model import Conversation, Entry, ToolCall
 from .diff_locator import DiffLocator
 from .turn import Stop, View
 
-Direct = Callable[[ToolCallUpdate, Conversation], ToolCallUpdate]
-"""Redirects an update about a call; gets the conversation until then."""
+CallStage = Callable[[ToolCallUpdate, Conversation], ToolCallUpdate]
 Filter = Callable[[Update, Conversation], Iterable[Update]]
 """Filter of an update, before the conversation takes it in; gets the conversation until then."""
 Watch = Callable[["ConversationState", Conversation], Conversation]
@@ -49,17 +48,17 @@ class RunningTurn:
 
 
 class ConversationState:
-    """One conversation. An update of the agent's passes, in this order, `direct` if it is about a call, `withhold`,
-    `reduce`, `watch` and `locator`.
+    """One conversation. An update of the agent's passes, in this order, `call_stages` if it is about a call,
+    `withhold`, `reduce`, `watch` and `locator`.
 
     Only the first two work on updates; `watch` marks what the reduced conversation shows, and `locator` adds to entries
-    later, since it waits for the disk. `observe_call` is called with each call of a running turn that is new or has
-    changed, before its view.
+    later, since it waits for the disk: views see the changes after the one that it looks at only then, in their order.
+    `observe_call` is called with each call of a running turn that is new or has changed, before any view.
     """
 
     def __init__(
         self,
-        direct: Direct = lambda update, before: update,
+        call_stages: Sequence[CallStage] = (),
         withhold: Filter = lambda update, before: (update,),
         watch: Watch = lambda state, after: after,
         locator: DiffLocator | None = None,
@@ -71,8 +70,10 @@ class ConversationState:
         self.is_resumed = False
         # Each is called after each change, with the update that made it, or None.
         self.observers: list[Observer] = []
-        self._direct, self._withhold, self._watch, self._observe_call = direct, withhold, watch, observe_call
-        self._locator = locator or DiffLocator("")
+        self._call_stages, self._withhold = call_stages, withhold
+        self._watch, self._locator, self._observe_call = watch, locator, observe_call
+        # By id, the entries that views have not seen as they are now, in order.
+        self._unshown: dict[int, Entry] = {}
         # Those of recent turns.
         self.views: dict[int, View] = {}
         self._pending: list[NoticeUpdate] = []
@@ -116,7 +117,8 @@ class ConversationState:
     def receive(self, update: Update) -> None:
         """Take in an update from the agent."""
         if isinstance(update, ToolCallUpdate):
-            update = self._direct(update, self.conversation)
+            for stage in self._call_stages:
+                update = stage(update, self.conversation)
         for each in self._withhold(update, self.conversation):
             self.update(each)
 
@@ -160,7 +162,8 @@ class ConversationState:
 
     async def settle(self) -> None:
         """Wait until the places of all diffs are known, and views have seen them; about a second at most."""
-        await self._locator.settle(self.add_found)
+        if self._locator is not None:
+            await self._locator.settle(self.add_found)
 
     def add_found(
         self, entry_id: int, excerpts: Mapping[Diff, Excerpt | None], deletes: tuple[str, bool | None] | None
@@ -181,13 +184,21 @@ class ConversationState:
         entries = reduce.changed(self.conversation, after)
         self.conversation = after
         for entry in entries:
+            self._unshown[entry.id] = entry
             if isinstance(entry, ToolCall) and self.prompt_runs:  # what a replay shows was done long ago
                 self._observe_call(entry)
-                self._locator.add(entry)
-            if view := self.views.get(entry.turn):
-                view.show(entry)
+                if self._locator is not None:
+                    self._locator.add(entry)
+        if self._locator is None or not (self._locator.is_busy and self.prompt_runs):
+            self._show()
         for observe in self.observers:
             observe(update)
+
+    def _show(self) -> None:
+        changed, self._unshown = self._unshown, {}
+        for entry in changed.values():
+            if view := self.views.get(entry.turn):
+                view.show(entry)
 
 
 # -- updates of the session of the conversation, which agents may send before its id is known ------------------------
