@@ -69,7 +69,7 @@ def failure(told: list[Json]) -> str:
 
 async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(client: Client) -> None:
     for frame, words in (
-        ("{", "not JSON"),
+        ("{", "This message is not valid JSON (line 1, column 2).\nSend one JSON object."),
         ('"send"', "not a JSON object"),
         ("{}", "names no action"),
         ('{"action": ["send"]}', "Unknown action ['send']"),
@@ -80,7 +80,7 @@ async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(client: 
         ('{"action": "send", "text": "hi"}', "No session is open yet"),
         ('{"action": "stop"}', "No session is open yet"),
         (b"\x00\x01", "binary"),
-        ("[" * 100_000, "is not JSON: "),
+        ("[" * 100_000, "This message cannot be read as JSON."),
     ):
         await client.raw(frame)
         assert words in (await client.kind("error"))["content"]
