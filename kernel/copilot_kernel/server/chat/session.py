@@ -115,11 +115,7 @@ class ChatSession:
 
     async def resume(self, session_id: str, earlier: tuple[Line, ...] = ()) -> None:
         """Have the agent load a session; it may not show what was said `earlier`. Raises CopilotError."""
-        self.broadcaster.replays = True
-        try:
-            await self.context.do(lambda chat: chat.resume(session_id, self.broadcaster))
-        finally:
-            self.broadcaster.replays = False
+        await self.context.do(lambda chat: chat.resume(session_id, self.broadcaster))
         self.id, self.idle_seconds = session_id, min(self._limits.idle, self._limits.loaded_idle)
         self._earlier = earlier if not last_messages(self.conversation()) else ()
 
