@@ -155,7 +155,7 @@ async def test_only_so_many_sockets_are_connected_at_once(api: Api, monkeypatch:
                 await more.next()
             assert closed.value.rcvd.code == sessions.TRY_AGAIN_LATER
         assert text_of(await first.say("demo: say still here")) == "still here"
-    await until(lambda: not api.context.chats._sockets)
+    await until(lambda: not api.context.chats.sockets)
     async with api.chat() as next_one:
         assert await next_one.begin()
 

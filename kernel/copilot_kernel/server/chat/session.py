@@ -16,7 +16,6 @@ from ...chat.turn_record import footer_bundles
 from ...config import Settings
 from ...conversation.model import Conversation
 from ...errors import CopilotError, UsageError
-from ...frontend.chat_runner import CLOSE_LIMIT
 from ...frontend.command_context import CommandContext
 from ...rendering.changes import TurnChanges
 from ...rendering.footer import Footer, render_footer
@@ -120,12 +119,8 @@ class ChatSession:
         self._earlier = earlier if not last_messages(self.conversation()) else ()
 
     async def close(self) -> None:
-        """End what runs, in bounded time."""
+        """End what runs, in bounded time. The agent may forget what it does not keep on disk."""
         self.prompts.close()
-        await self.context.chat_runner.close(CLOSE_LIMIT)
-
-    async def release(self) -> None:
-        """The same; the agent may also forget what it does not keep on disk."""
         await self._services.pool.end_session(self.context.chat_runner)
 
     @property

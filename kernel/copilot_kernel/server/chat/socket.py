@@ -98,7 +98,7 @@ class ChatSocket(WebSocketHandler, Handler):
     def on_close(self) -> None:
         """Finish what came before; the conversation continues."""
         super().on_close()
-        self.context.chats.unregister(self)
+        self.context.chats.sockets.discard(self)
         self._actions.put_nowait(None)
         self._writer.cancel()
 
