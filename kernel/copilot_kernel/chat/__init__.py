@@ -3,6 +3,6 @@
 from .chat import Chat
 from .factory import open_chat
 from .session_store import SessionStore
-from .turn import Turn, View
+from .turn import Turn, Unattended, View
 
-__all__ = ["Chat", "SessionStore", "Turn", "View", "open_chat"]
+__all__ = ["Chat", "SessionStore", "Turn", "Unattended", "View", "open_chat"]
