@@ -80,7 +80,7 @@ class PendingQuestions:
 
     def withdraw(self, message: WireMessage, line: Line) -> None:
         """The agent takes a question back; its ids are its own."""
-        id = wire.request_id(message.params)
+        id = wire.members(message.params).requestId
         if question := self._open.get(id):
             question.kernel.send(wire.whole(line))
         for each in [each for each in self._early if each[1].has_id and wire.id_of(each[1]) == id]:
