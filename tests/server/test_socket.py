@@ -178,7 +178,7 @@ async def test_a_reader_that_does_not_read_is_sent_away_and_costs_no_more(
         while opened[0].close_code is None and opened[0].ws_connection and not opened[0].ws_connection.is_closing():
             await asyncio.sleep(0.05)
     assert opened[0]._outbox.overflowed
-    assert len(opened[0]._outbox) == 0
+    assert opened[0]._outbox._waiting == {}
     slow.transport.abort()
 
 

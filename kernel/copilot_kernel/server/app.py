@@ -175,7 +175,6 @@ class CopilotApp(ExtensionApp):
             body_seconds=self.body_seconds,
             request_log=self.request_log,
             default_model=self.defaultModel,
-            chat_settings=chat_settings,
             pool=pool,
             limits=limits,
             metrics=Metrics(lambda: pool.conversations, lambda: pool.running, lambda: limits.turns),
@@ -203,7 +202,7 @@ class CopilotApp(ExtensionApp):
 
     def _log_problems(self, base: Settings) -> None:
         problems = list(base.problems)
-        for settings in (self.context.conversations.settings, self.context.chat_settings):
+        for settings in (self.context.conversations.settings, self.context.chats.services.settings):
             book = Rulebook.of(settings)
             problems += (*settings.problems, *book.problems, *book.warnings)
         for problem in dict.fromkeys(problems):
