@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from msgspec import Raw
 
 from ..acp.jsonrpc import AUTH_REQUIRED, CANCELLED, IN_USE, IN_USE_MESSAGE, NOT_FOUND, Id, Line
 from . import wire
-from .questions import PendingQuestions, Receiver, Sender
+from .questions import BrokerKernel, Host, PendingQuestions
 from .wire import WireMessage
 
 WITHDRAWN = "Request cancelled"
@@ -27,23 +26,6 @@ _BEGINNING = ("session/new", "session/fork")
 _ENDING = ("session/close", "session/delete")
 STOP_SECONDS, CLOSE_SECONDS = 5.0, 10.0
 """Time for the agent to stop a turn, and to close a session, in seconds."""
-
-
-class BrokerKernel(Receiver, Protocol):
-    """One connected kernel."""
-
-    def disconnect(self, why: str) -> None:
-        """Tell it why, and close its connection. `Broker.leave` follows, later."""
-
-
-class Host(Sender, Protocol):
-    """The process that the broker runs in."""
-
-    def give_up_socket(self) -> None:
-        """Accept no more kernels: the next one starts another broker."""
-
-    def end(self, why: str) -> None:
-        """End the agent, and then all connections."""
 
 
 @dataclass(slots=True, eq=False)
