@@ -3,6 +3,8 @@
 import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from copilot_kernel import cli
@@ -49,6 +51,33 @@ def test_a_server_that_does_not_start_says_why(environ: dict[str, str], tmp_path
     assert "The 'rate_limit' trait of a CopilotApp instance expected an int" in done.stderr
 
 
+def test_while_a_server_starts_no_other_one_is_asked(
+    environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
+    here, started = os.getpid(), os.getppid()
+    asked, polled = list[int](), list[int]()
+
+    def write(pid: int) -> None:
+        (tmp_path / f"jpserver-{pid}.json").write_text(f'{{"pid": {pid}, "port": {pid}, "url": "http://x/"}}')
+
+    def status(info: dict[str, Any]) -> dict[str, Any]:
+        asked.append(info["pid"])
+        counts = dict.fromkeys(("sessions", "agents", "turns"), 0)
+        return {"alone": info["pid"] == started, "state": "running", "models": [], **counts}
+
+    def poll() -> None:
+        polled.append(len(asked))
+        if len(polled) == 3:
+            write(started)
+
+    write(here)
+    monkeypatch.setattr("copilot_kernel.cli.serve._request_status", status)
+    monkeypatch.setattr("copilot_kernel.cli.serve._launch", lambda *_: SimpleNamespace(poll=poll))
+    assert cli.main(["serve", "start"]) == 0
+    assert (asked, polled) == ([here, started], [1, 1, 1])
+
+
 @pytest.mark.parametrize("typed", [("serve", "stop"), ("serve", "status"), ("doctor",)])
 def test_nothing_else_takes_them(capsys: pytest.CaptureFixture[str], typed: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as end:
@@ -63,7 +92,7 @@ def test_settings_for_a_server_that_runs_are_refused_by_name(
     running = {"alone": True, "port": 8080, "url": "http://127.0.0.1:8080/", "state": "running", "models": []}
     running |= dict.fromkeys(("sessions", "agents", "turns"), 0)
 
-    monkeypatch.setattr("copilot_kernel.cli.serve._servers", lambda: [running])
+    monkeypatch.setattr("copilot_kernel.cli.serve._servers", lambda infos: [running])
     assert cli.main(["serve", "start"]) == 0
     assert cli.main(["serve", "start", "--CopilotApp.rate_limit=0", "--IdentityProvider.token=secret"]) == 2
     printed = capsys.readouterr()

@@ -55,6 +55,29 @@ async def test_the_official_client_lists_calls_and_cancels_over_pipes(
                 await client.call_tool("say", {})
 
 
+async def test_too_many_requests_at_once_fail_and_later_ones_do_not(tmp_path: Path) -> None:
+    running, tools = NotebookServer(), FakeTools()
+    parameters = written(tmp_path, await running.register(tools))
+    refused = set[str]()
+    with anyio.fail_after(LIMIT):
+        async with stdio_client(parameters) as streams, ClientSession(*streams) as client:
+            await client.initialize()
+
+            async def wait() -> None:
+                try:
+                    await client.call_tool("wait", {})
+                except MCPError as error:
+                    refused.add(str(error))
+                    tools.go.set()
+
+            async with anyio.create_task_group() as tasks:
+                for _ in range(bridge.MAX_REQUESTS + 1):
+                    tasks.start_soon(wait)
+            assert refused == {bridge.TOO_MANY}
+            assert (await client.call_tool("say", {})).content[0].text == "hello"
+            await running.close()
+
+
 async def test_large_images_arrive_and_arguments_that_are_too_large_fail(tmp_path: Path) -> None:
     running = NotebookServer()
     parameters = written(tmp_path, await running.register(FakeTools("a figure", IMAGE)))

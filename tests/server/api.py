@@ -75,7 +75,7 @@ class Api:
 
     @property
     def turns(self) -> int:
-        return len(self.context.limits.activity)
+        return self.context.limits.turns
 
     @property
     def agents(self) -> int:

@@ -12,7 +12,7 @@ from copilot_kernel.server.chat.media import MediaStore
 from copilot_kernel.server.chat.session import ChatLimits, ChatServices, ChatSession
 from copilot_kernel.server.chat.sessions import ChatSessionManager
 from copilot_kernel.server.chat.wire import ApproveTool, compose
-from copilot_kernel.server.limits import Activity, Limits
+from copilot_kernel.server.limits import Limits
 from copilot_kernel.server.pool import AgentPool
 
 from .api import LIMIT, Json
@@ -90,7 +90,7 @@ class Speaker(Listener):
 async def chat_manager(pool: AgentPool, settings: Settings, **limits: Any) -> AsyncIterator[ChatSessionManager]:
     """Conversations with the agent of `pool`."""
     store = MediaStore("/api/media/")
-    services = ChatServices(pool, Limits(0, 0, Activity({}, 0)), settings, store.save)
+    services = ChatServices(pool, Limits(0, 0, {}, 0), settings, store.save)
     chats = ChatSessionManager(services, ChatLimits(**limits))
     try:
         yield chats

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 from copilot_kernel.server.errors import LimitExceeded
-from copilot_kernel.server.limits import Activity, Limits
+from copilot_kernel.server.limits import Limits
 from copilot_kernel.server.openai import completions
 
 from ..acp.scripted import Script
@@ -41,7 +41,7 @@ def spend(limits: Limits, times: int) -> list[str]:
 
 def test_a_rate_is_a_bucket_that_fills_evenly() -> None:
     now = 0.0
-    limits = Limits(2, 0, Activity({}, 0), clock=lambda: now)
+    limits = Limits(2, 0, {}, 0, clock=lambda: now)
     assert spend(limits, 4) == ["", "", "30", "30"]
     now = 15.0
     assert spend(limits, 1) == ["15"]
@@ -49,7 +49,7 @@ def test_a_rate_is_a_bucket_that_fills_evenly() -> None:
     assert spend(limits, 2) == ["", "29"]
     now = 1000.0
     assert spend(limits, 3) == ["", "", "30"]
-    assert spend(Limits(0, 0, Activity({}, 0)), 1000) == [""] * 1000
+    assert spend(Limits(0, 0, {}, 0), 1000) == [""] * 1000
 
 
 @pytest.mark.parametrize("extension", [{"rate_limit": 3}], indirect=True)
@@ -259,16 +259,16 @@ def test_a_turn_counts_until_it_ends_but_not_for_ever() -> None:
 
     def noted() -> bool:
         times.clear()
-        activity.sweep()
+        limits.sweep()
         return bool(times)
 
-    activity = Activity(times, limit=100, clock=lambda: now)
+    limits = Limits(0, 0, times, activity_timeout=100, clock=lambda: now)
     assert not noted()
-    with activity.turn():
+    with limits.turn():
         assert times
         assert noted()
         now = 50
-        with activity.turn():
+        with limits.turn():
             now = 120
             assert noted(), "of the second one"
         assert not noted()

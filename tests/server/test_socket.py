@@ -69,7 +69,7 @@ def failure(told: list[Json]) -> str:
 
 async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(client: Client) -> None:
     for frame, words in (
-        ("{", "not JSON"),
+        ("{", "This message is not valid JSON (line 1, column 2).\nSend one JSON object."),
         ('"send"', "not a JSON object"),
         ("{}", "names no action"),
         ('{"action": ["send"]}', "Unknown action ['send']"),
@@ -80,7 +80,7 @@ async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(client: 
         ('{"action": "send", "text": "hi"}', "No session is open yet"),
         ('{"action": "stop"}', "No session is open yet"),
         (b"\x00\x01", "binary"),
-        ("[" * 100_000, "is not JSON: "),
+        ("[" * 100_000, "This message cannot be read as JSON."),
     ):
         await client.raw(frame)
         assert words in (await client.kind("error"))["content"]
@@ -155,7 +155,7 @@ async def test_only_so_many_sockets_are_connected_at_once(api: Api, monkeypatch:
                 await more.next()
             assert closed.value.rcvd.code == sessions.TRY_AGAIN_LATER
         assert text_of(await first.say("demo: say still here")) == "still here"
-    await until(lambda: not api.context.chats._sockets)
+    await until(lambda: not api.context.chats.sockets)
     async with api.chat() as next_one:
         assert await next_one.begin()
 
@@ -178,7 +178,7 @@ async def test_a_reader_that_does_not_read_is_sent_away_and_costs_no_more(
         while opened[0].close_code is None and opened[0].ws_connection and not opened[0].ws_connection.is_closing():
             await asyncio.sleep(0.05)
     assert opened[0]._outbox.overflowed
-    assert len(opened[0]._outbox) == 0
+    assert opened[0]._outbox._waiting == {}
     slow.transport.abort()
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from copilot_kernel.config import Settings
-from copilot_kernel.conversation.model import Entry, GrowingText, Message, ToolCall
+from copilot_kernel.conversation.model import Conversation, Entries, Entry, GrowingText, Message, ToolCall
 from copilot_kernel.errors import AgentNotFound, UsageError
 from copilot_kernel.rendering import entry as rendered
-from copilot_kernel.server.chat import html
+from copilot_kernel.server.chat import broadcaster, html
+from copilot_kernel.server.chat.broadcaster import Broadcaster
 from copilot_kernel.server.chat.outbox import Outbox
 from copilot_kernel.server.chat.prompts import MAX_WAITING
 from copilot_kernel.server.chat.sessions import ChatSessionManager
@@ -315,7 +316,7 @@ def test_however_calls_change_they_are_drawn_as_for_who_comes_later(changes: lis
             entries[entry.id : entry.id + 1] = [entry]
             batcher.put(entry)
             batcher.flush(LIMIT)
-        assert drawn == {message.entry: message.html for message in batcher.replay(entries)}
+        assert drawn == {message.entry: message.html for message in batcher.newest_first(entries)}
 
     with pytest.MonkeyPatch.context() as patch:
         for module in (html, rendered):
@@ -333,14 +334,26 @@ def _entry(number: int, kind: str) -> Entry:
 async def test_who_joins_a_huge_conversation_is_not_sent_away(
     speaker: Speaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html, "MAX_REPLAY_CHARS", 100_000)
+    monkeypatch.setattr(broadcaster, "MAX_REPLAY_CHARS", 100_000)
     await speaker.say("demo: long 1000000 100 0")
     for with_html in (False, True):
         reader, box = Listener(with_html), Outbox(with_html, 500_000)
         reader.receive = box.put  # type: ignore[method-assign]
         speaker.session.join(reader, "live")
         assert not box.overflowed
-        assert len(box) > 1
+        assert len(box._waiting) > 1
+
+
+async def test_who_joins_a_turn_with_huge_arguments_gets_the_newest_of_its_calls() -> None:
+    text = {"text": "x" * 400_000}
+    calls = [ToolCall(id=n, turn=1, call_id=str(n), title="Write", kind="edit", raw_input=text) for n in range(30)]
+    view = Broadcaster(lambda: Conversation(Entries(calls), turn=1), lambda block: None, "", 1.0)
+    reader, box = Listener(), Outbox(with_html=False)
+    for receive in (reader.receive, box.put):
+        reader.receive = receive  # type: ignore[method-assign]
+        view.join(reader, (), (), running=True)
+    assert not box.overflowed
+    assert [each["call_id"] for each in reader.events("tool_start")] == ["27", "28", "29"]
 
 
 def _drawn(listener: Listener) -> dict[tuple[int, int], str]:

@@ -72,7 +72,7 @@ def delta(text: str) -> SocketMessage:
 async def taken(box: Outbox) -> list[Any]:
     """What identifies each message that waits."""
     found = []
-    while len(box):
+    while box._waiting:
         told = json.loads(str(await box.next()))
         found.append(told.get("html") or told.get("content") or told["type"])
     return found
@@ -94,7 +94,7 @@ async def test_what_waits_keeps_its_order_or_is_replaced_by_what_is_newer() -> N
 
 async def test_too_much_is_given_up_and_it_says_so() -> None:
     box = filled(delta("x" * 500), done("x"), delta("y" * 500), max_chars=1000)
-    assert (box.overflowed, len(box), await box.next()) == (True, 0, None)
+    assert (box.overflowed, box._waiting, await box.next()) == (True, {}, None)
 
 
 async def test_a_reader_that_keeps_up_never_fills_it() -> None:

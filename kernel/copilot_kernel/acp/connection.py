@@ -26,7 +26,7 @@ OnNotification = Callable[[str, Any], None]
 OnRequest = Callable[[str, Any], Coroutine[Any, Any, Any]]
 CANCEL = "$/cancel_request"
 MAX_OPEN = 1_000
-"""Requests of the other side that may be open at the same time."""
+"""Requests of the other side that may be open at the same time: not answered, or the answer not sent."""
 BROKEN_SECONDS = 1.0
 """Time after which a connection that cannot be written to counts as ended."""
 
@@ -110,7 +110,6 @@ class RpcConnection:
         self._writing = anyio.Lock(fast_acquire=True)
         self._pending: dict[Id, _Pending] = {}
         self._serving: list[_Serving] = []
-        self._unsent = 0
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -258,12 +257,10 @@ class RpcConnection:
         line = b""
         with serving.scope:
             line = await self._answer(serving)
-        self._serving.remove(serving)
-        self._unsent += 1
         # Messages queued before this answer, such as the cancel that led to it, go first.
         await checkpoint()
         await self._send_quietly(line or self._peer.failure(serving.request.id, WITHDRAWN))
-        self._unsent -= 1
+        self._serving.remove(serving)
 
     async def _answer(self, serving: _Serving) -> bytes:
         id = serving.request.id
@@ -285,7 +282,7 @@ class RpcConnection:
 
     async def _let_answers_out(self) -> None:
         """Stop reading from an agent that keeps asking without reading our answers."""
-        if self._unsent > MAX_OPEN:
+        if len(self._serving) > MAX_OPEN // 2:
             async with self._writing:
                 pass
 

@@ -121,16 +121,11 @@ def _plan_entry(raw: Any) -> Json:
     return {"content": raw} if isinstance(raw, str) else _renamed("plan entry", raw)
 
 
-def _config(raw: Json) -> Json:
-    return {**raw, "configOptions": options(listed)} if isinstance(listed := raw.get("configOptions"), list) else raw
-
-
 _UPDATES: dict[str, Callable[[Json], Json]] = {
     **dict.fromkeys(("agent_message_chunk", "agent_thought_chunk", "user_message_chunk"), _chunk),
     **dict.fromkeys(("tool_call", "tool_call_update"), _tool_call),
     "plan": _plan,
     "current_mode_update": partial(_renamed, "modes"),
-    "config_option_update": _config,
 }
 
 
@@ -189,7 +184,7 @@ def initialize_result(raw: Any) -> Json:
 
 def session_result(raw: Any) -> Json:
     """The result of `session/new`, or of `session/load`."""
-    members = _config(as_dict(raw))
+    members = as_dict(raw)
     return {**members, "modes": _renamed("modes", members["modes"])} if "modes" in members else members
 
 

@@ -23,26 +23,35 @@ Early = tuple[str, WireMessage, bytes]
 """The session's id, and a line of the agent's."""
 
 
-class Receiver(Protocol):
-    """A kernel."""
+class BrokerKernel(Protocol):
+    """One connected kernel."""
 
     def send(self, line: bytes) -> None:
-        """Queue a line; never waits."""
+        """Queue a line for it; never waits."""
+
+    def disconnect(self, why: str) -> None:
+        """Tell it why, and close its connection. `Broker.leave` follows, later."""
 
 
-class Sender(Protocol):
-    """The way to the agent."""
+class Host(Protocol):
+    """The process that the broker runs in."""
 
     def send(self, line: bytes) -> None:
-        """Queue a line; never waits."""
+        """Queue a line for the agent; never waits."""
 
     def later(self, seconds: float, work: Callable[[], None]) -> None:
         """Call `work` after some time."""
 
+    def give_up_socket(self) -> None:
+        """Accept no more kernels: the next one starts another broker."""
+
+    def end(self, why: str) -> None:
+        """End the agent, and then all connections."""
+
 
 @dataclass(slots=True, eq=False)
 class _Question:
-    kernel: Receiver
+    kernel: BrokerKernel
     id: Id
     method: str
 
@@ -50,12 +59,12 @@ class _Question:
 class PendingQuestions:
     """Open questions, and lines that came early. `answer_form` is how permission requests are answered."""
 
-    def __init__(self, agent: Sender, answer_form: str) -> None:
-        self._agent, self._answer_form = agent, answer_form
+    def __init__(self, host: Host, answer_form: str) -> None:
+        self._host, self._answer_form = host, answer_form
         self._open: dict[Id, _Question] = {}
         self._early: list[Early] = []
 
-    def pass_on(self, kernel: Receiver | None, message: WireMessage, line: bytes) -> None:
+    def pass_on(self, kernel: BrokerKernel | None, message: WireMessage, line: bytes) -> None:
         """Pass a message on to a kernel; without one, refuse a question."""
         if kernel is None:
             self._refuse_question(message)
@@ -65,14 +74,14 @@ class PendingQuestions:
             self._open[id] = _Question(kernel, id, message.method)
         kernel.send(line)
 
-    def answer(self, kernel: Receiver, message: WireMessage, line: Line) -> None:
+    def answer(self, kernel: BrokerKernel, message: WireMessage, line: Line) -> None:
         """Take an answer, once, from the kernel that was asked."""
         question = self._open.get(wire.id_of(message))
         if question is not None and question.kernel is kernel:
             del self._open[question.id]
-            self._agent.send(wire.whole(line))
+            self._host.send(wire.whole(line))
 
-    def leave(self, kernel: Receiver) -> None:
+    def leave(self, kernel: BrokerKernel) -> None:
         """This kernel answers no more."""
         for question in [each for each in self._open.values() if each.kernel is kernel]:
             del self._open[question.id]
@@ -80,7 +89,7 @@ class PendingQuestions:
 
     def withdraw(self, message: WireMessage, line: Line) -> None:
         """The agent takes a question back; its ids are its own."""
-        id = wire.request_id(message.params)
+        id = wire.members(message.params).requestId
         if question := self._open.get(id):
             question.kernel.send(wire.whole(line))
         for each in [each for each in self._early if each[1].has_id and wire.id_of(each[1]) == id]:
@@ -96,7 +105,7 @@ class PendingQuestions:
         early = (id, message, line)
         self._early.append(early)
         if message.has_id:
-            self._agent.later(EARLY_SECONDS, lambda: self._refuse_early(early))
+            self._host.later(EARLY_SECONDS, lambda: self._refuse_early(early))
 
     def early(self, id: str | None) -> list[Early]:
         """Return and forget the lines kept for the session `id`, or all of them."""
@@ -118,8 +127,8 @@ class PendingQuestions:
     def _refuse(self, id: Id, method: str) -> None:
         if method == "session/request_permission":
             outcome = "cancelled" if self._answer_form == "flat" else {"outcome": "cancelled"}
-            self._agent.send(wire.result(id, {"outcome": outcome}))
+            self._host.send(wire.result(id, {"outcome": outcome}))
         elif method == "elicitation/create":
-            self._agent.send(wire.result(id, {"action": "cancel"}))
+            self._host.send(wire.result(id, {"action": "cancel"}))
         else:
-            self._agent.send(wire.failure(id, NOT_FOUND, LEFT))
+            self._host.send(wire.failure(id, NOT_FOUND, LEFT))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -72,8 +71,3 @@ def dump(value: Struct) -> bytes:
 def load_start(text: bytes) -> StartSpec:
     """Raises ValueError."""
     return msgspec.convert(json.loads(text), StartSpec)
-
-
-def load_welcome(params: Any) -> Welcome:
-    """Raises ValueError."""
-    return msgspec.convert(params, Welcome)

@@ -3,6 +3,6 @@
 from ..conversation.turn import Turn
 from .chat import Chat
 from .factory import open_chat
-from .turn import View
+from .turn import Unattended, View
 
-__all__ = ["Chat", "Turn", "View", "open_chat"]
+__all__ = ["Chat", "Turn", "Unattended", "View", "open_chat"]

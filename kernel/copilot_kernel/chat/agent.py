@@ -113,7 +113,8 @@ class Agent:
 
     async def __aexit__(self, *error: Any) -> bool | None:
         self._tasks.cancel_scope.cancel()
-        return await self._tasks.__aexit__(*error)
+        with single_error():
+            return await self._tasks.__aexit__(*error)
 
     @property
     def sandbox(self) -> Sandbox | None:

@@ -11,6 +11,7 @@ import anyio
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..conversation.model import Entry
+from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
 
 # Seconds after the first press of ■ in which another one counts as part of a double click.
@@ -35,6 +36,29 @@ class View(Protocol):
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
         """Have the user fill in a form or agree to open a URL. Cancelled when the request is withdrawn."""
+
+
+class Unattended:
+    """A view that shows nothing and rejects every question, for `reason`."""
+
+    attended = False
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def show(self, entry: Entry) -> None:
+        """Show nothing."""
+
+    def status(self, words: str) -> None:
+        """Show nothing."""
+
+    async def ask(self, question: Question) -> PermissionAnswer:
+        """Reject."""
+        return PermissionAnswer(policy.reject(question.options), "none", self._reason)
+
+    async def elicit(self, request: Elicitation) -> ElicitationAnswer:
+        """Decline."""
+        return ElicitationAnswer("decline", reason=self._reason)
 
 
 class Stop:

@@ -9,13 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..acp.messages import SessionState
-from ..chat import Chat
+from ..chat import Chat, Unattended
 from ..config import Settings
 from ..conversation.model import Attachment, Conversation, Entries, Entry, Message
 from ..errors import CopilotError
-from ..permissions.question import PermissionAnswer, Question
 from ..rendering.plain import clean
 from ..store.sessions import folders, stored
 from ..store.turns import PastTurn, turns
@@ -23,6 +21,7 @@ from . import notebook
 from .notebook import Past
 from .sessions import IndexedSession, find_session, session_index, settings_with, where, with_chat
 
+NO_QUESTIONS = "an export asks no questions"
 EMPTY = "This session is empty; no notebook was written."
 REPLAY_SECONDS = 300.0
 """Time that an agent may take to replay a conversation."""
@@ -69,7 +68,7 @@ def _replay(settings: Settings, session: IndexedSession) -> Past | None:
         settings = replace(settings, cwd=session.cwd)
 
     async def resume(chat: Chat) -> Past:
-        turn = await chat.resume(session.id, _Unattended())
+        turn = await chat.resume(session.id, Unattended(NO_QUESTIONS))
         is_copilot = chat.info is not None and chat.info.is_copilot
         replayed = tuple(split(chat.conversation.entries, session.id, one_chunk_each=is_copilot))
         if not replayed:
@@ -113,19 +112,3 @@ def _prompts(entries: Sequence[Entry], one_chunk_each: bool) -> list[str]:
 
 def _by_user(entry: Entry) -> bool:
     return isinstance(entry, Message | Attachment) and entry.speaker == "user"
-
-
-class _Unattended:
-    """A view without a reader: the conversation is read when it is whole, and nothing is allowed meanwhile."""
-
-    def show(self, entry: Entry) -> None: ...
-
-    def status(self, words: str) -> None: ...
-
-    async def ask(self, question: Question) -> PermissionAnswer:
-        return PermissionAnswer(None, "none", "nothing runs while a conversation is exported")
-
-    attended = False
-
-    async def elicit(self, request: Elicitation) -> ElicitationAnswer:
-        return ElicitationAnswer("decline", reason="an export asks no questions")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -69,27 +69,27 @@ def _serve(port: int | None, options: Sequence[str]) -> int:
 
 def _start(port: int | None, options: Sequence[str]) -> int:
     """Start one in the background. Without a port it is that of the settings, which only the server reads."""
-    if running := _standalone(port):
+    if running := _standalone(_infos(port)):
         if options:
             raise UsageError(f"A server is already running: {_line(running[0])}", ONLY_AT_START)
         print(f"Already running: {_line(running[0])}")
         return 0
     _require_free(port)
-    path = _log_file(port)
-    server = _wait_for(_launch(port, options, path), port, path)
+    others, path = {info["pid"] for info in _infos(port)}, _log_file(port)
+    server = _wait_for(_launch(port, options, path), port, others, path)
     print(f"{_line(server)}\nThe API key is the server's token: jupyter server list\n{CHAT}")
     return 0
 
 
 def _stop(port: int | None) -> int:
     """Stop standalone servers only: Jupyter's are not ours to stop."""
-    found = _standalone(port)
+    found = _standalone(_infos(port))
     for server in found:
         from jupyter_server.serverapp import shutdown_server
 
         with suppress(Exception):  # it may end by itself, before it has answered
             shutdown_server(server["info"])  # type: ignore[no-untyped-call]
-        if any(left["pid"] == server["pid"] for left in _standalone(port)):
+        if any(left["pid"] == server["pid"] for left in _standalone(_infos(port))):
             raise CopilotError(f"The server at port {server['port']} does not stop.")
         print(f"Stopped: port {server['port']}")
     if not found:
@@ -98,7 +98,7 @@ def _stop(port: int | None) -> int:
 
 
 def _status(port: int | None, as_json: bool) -> int:
-    found = [server for server in _servers() if port in (None, server["port"])]
+    found = [*_servers(_infos(port))]
     if as_json:
         shown = [{name: value for name, value in server.items() if name != "info"} for server in found]
         print(json.dumps({"servers": shown}))
@@ -146,14 +146,14 @@ def _log_file(port: int | None) -> Path:
     return folder / ("copilot-serve.log" if port is None else f"copilot-serve-{port}.log")
 
 
-def _wait_for(process: subprocess.Popen[bytes], port: int | None, log: Path) -> Server:
-    """Wait until it is ready; Jupyter then writes a file, which is polled for. Raises CopilotError.
+def _wait_for(process: subprocess.Popen[bytes], port: int | None, others: Collection[int], log: Path) -> Server:
+    """Wait until the server is ready; the `others` (process ids) ran before and are not asked. Raises CopilotError.
 
     In a virtual environment on Windows, the server is a child of `process`.
     """
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
-        for server in _standalone(port):
+        for server in _standalone(info for info in _infos(port) if info["pid"] not in others):
             return server
         time.sleep(POLL_SECONDS)
     process.kill()
@@ -165,26 +165,32 @@ def _wait_for(process: subprocess.Popen[bytes], port: int | None, log: Path) -> 
 # -- servers that run -----------------------------------------------------------------------------------------------
 
 
-def _standalone(port: int | None) -> list[Server]:
-    return [server for server in _servers() if server["alone"] and port in (None, server["port"])]
+def _infos(port: int | None) -> Iterator[Server]:
+    """The file that Jupyter writes for each server that runs, of the user's servers at `port` or at any port.
 
-
-def _servers() -> Iterator[Server]:
-    """The user's Jupyter servers that have the extension, with the status of each.
-
-    Jupyter writes a file for each server that runs; its own function to list them takes seconds to import.
+    Jupyter's own function to list them takes seconds to import.
     """
     from jupyter_core.paths import jupyter_runtime_dir
     from jupyter_server.utils import check_pid
 
     for path in Path(jupyter_runtime_dir()).glob("jpserver-*.json"):
-        try:
+        with suppress(OSError, ValueError):  # the file is being written, or the server is just gone
             info = json.loads(path.read_text("utf-8"))
-            status = _request_status(info) if check_pid(info["pid"]) else None
-        except (OSError, ValueError):
-            continue  # the file is being written, or the server is just gone
-        if isinstance(status, dict) and "turns" in status:
-            yield {**status, "url": info["url"], "pid": info["pid"], "port": info["port"], "info": info}
+            if port in (None, info["port"]) and check_pid(info["pid"]):
+                yield info
+
+
+def _standalone(infos: Iterable[Server]) -> list[Server]:
+    return [server for server in _servers(infos) if server["alone"]]
+
+
+def _servers(infos: Iterable[Server]) -> Iterator[Server]:
+    """The status of each of these servers that has the extension."""
+    for info in infos:
+        with suppress(OSError, ValueError):  # the server is just gone, or has no such route
+            status = _request_status(info)
+            if isinstance(status, dict) and "turns" in status:
+                yield {**status, "url": info["url"], "pid": info["pid"], "port": info["port"], "info": info}
 
 
 def _request_status(info: Server) -> Any:

@@ -151,19 +151,13 @@ def with_chat(settings: Settings, seconds: float, late: str, use: Callable[[Chat
     # What is typed in a shell is the user's, and so is its environment.
     settings = replace(settings, agent_sharing="off", widened=())
 
-    async def outcome() -> T | CopilotError:
+    async def outcome() -> T:
         with anyio.move_on_after(seconds):
             async with open_chat(settings, retry=Retry(max_attempts=1)) as chat:
-                try:
-                    return await use(chat)
-                except CopilotError as error:
-                    return error  # not raised here: a task group would wrap it in a group
-        return AgentStartFailed(late)
+                return await use(chat)
+        raise AgentStartFailed(late)
 
-    result = anyio.run(outcome)
-    if isinstance(result, CopilotError):
-        raise result
-    return result
+    return anyio.run(outcome)
 
 
 # -- output ---------------------------------------------------------------------------------------------------------

@@ -20,6 +20,9 @@ from urllib.parse import urlsplit
 MAX_MESSAGE_BYTES = 8_000_000
 """Limit of a message, the same as the server's."""
 
+MAX_REQUESTS = 24
+"""Limit of requests at once, each in a thread; the server takes 32 connections, and notifications need one, too."""
+TOO_MANY = f"more than {MAX_REQUESTS} requests are running"
 TOOL_FAILED = -32000
 
 
@@ -45,6 +48,8 @@ class Bridge:
             self._fail(id, "the message is too long")
         elif id is None:
             self._post(line, None)
+        elif threading.active_count() > MAX_REQUESTS:
+            self._fail(id, TOO_MANY)
         else:
             threading.Thread(target=self._post, args=(line, id), daemon=True).start()
 

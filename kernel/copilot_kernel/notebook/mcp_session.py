@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from .. import __version__
@@ -25,7 +26,7 @@ class SessionTools(Protocol):
 
     def listing(self) -> list[Json]: ...
 
-    async def call(self, name: str, given: Any) -> Json: ...
+    def call(self, name: str, given: Any) -> Coroutine[Any, Any, Json]: ...
 
 
 class McpSession:
@@ -77,7 +78,8 @@ class McpSession:
 
     async def _called(self, id: str | int, params: Json) -> Json:
         """The tool runs in a task of its own, which the agent may cancel."""
-        task = asyncio.create_task(self._call(params))
+        name = params.get("name")
+        task = asyncio.create_task(self._tools.call(name if isinstance(name, str) else "", params.get("arguments")))
         self._running[id] = task
         try:
             await asyncio.wait({task})
@@ -93,10 +95,6 @@ class McpSession:
             words = f"The tool failed inside ({type(error).__name__}). This is a bug in Copilot Kernel."
             return _result(id, {"content": [text_block(words)], "isError": True})
         return _result(id, task.result())
-
-    async def _call(self, params: Json) -> Json:
-        name = params.get("name")
-        return await self._tools.call(name if isinstance(name, str) else "", params.get("arguments"))
 
 
 def _initialized(params: Json) -> Json:

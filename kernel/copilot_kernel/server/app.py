@@ -27,7 +27,7 @@ from .chat.sessions import ChatSessionManager
 from .chat.socket import ChatSocket
 from .context import ServerContext
 from .handler import Handler, NotFoundHandler, NotOfferedHandler
-from .limits import Activity, Limits
+from .limits import Limits
 from .metrics import Metrics
 from .openai.completions import ChatCompletionsHandler
 from .openai.conversations import ConversationCache
@@ -161,8 +161,8 @@ class CopilotApp(ExtensionApp):
         self._sweeper = PeriodicCallback(self._sweep, SWEEP_MILLISECONDS)
 
     def _build_context(self, base: Settings) -> ServerContext:
-        activity = Activity(self._serverapp().web_app.settings["last_activity_times"], self.activity_timeout)
-        limits = Limits(self.rate_limit, self.concurrency, activity)
+        activity_times = self._serverapp().web_app.settings["last_activity_times"]
+        limits = Limits(self.rate_limit, self.concurrency, activity_times, self.activity_timeout)
         pool = AgentPool(base, self.pool_size, self.idle_seconds, ModelCatalogue())
         media = MediaStore(
             url_path_join(self._serverapp().base_url, "" if self.root_paths else OWN_PATH, "/api/media/")
@@ -175,10 +175,9 @@ class CopilotApp(ExtensionApp):
             body_seconds=self.body_seconds,
             request_log=self.request_log,
             default_model=self.defaultModel,
-            chat_settings=chat_settings,
             pool=pool,
             limits=limits,
-            metrics=Metrics(lambda: pool.conversations, lambda: pool.running, lambda: len(activity)),
+            metrics=Metrics(lambda: pool.conversations, lambda: pool.running, lambda: limits.turns),
             conversations=ConversationCache(
                 pool,
                 self._with_permissions(base, "permission_mode", "allow"),
@@ -203,7 +202,7 @@ class CopilotApp(ExtensionApp):
 
     def _log_problems(self, base: Settings) -> None:
         problems = list(base.problems)
-        for settings in (self.context.conversations.settings, self.context.chat_settings):
+        for settings in (self.context.conversations.settings, self.context.chats.services.settings):
             book = Rulebook.of(settings)
             problems += (*settings.problems, *book.problems, *book.warnings)
         for problem in dict.fromkeys(problems):
@@ -229,7 +228,7 @@ class CopilotApp(ExtensionApp):
         await self.context.pool.close()
 
     async def _sweep(self) -> None:
-        self.context.limits.activity.sweep()
+        self.context.limits.sweep()
         await self.context.conversations.store.sweep()
         await self.context.chats.store.sweep()
 

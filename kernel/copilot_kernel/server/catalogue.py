@@ -45,17 +45,14 @@ class ModelCatalogue:
         self.current: str | None = None
         """The agent's id of the model that sessions begin with."""
         self._owner = "agent"
-        self._source: object = None
-
-    def is_from(self, agent: object) -> bool:
-        """Return True if the models come from this agent."""
-        return agent is not None and self._source is agent
+        self.source: object = None
+        """The agent that the models come from."""
 
     def learn(self, state: SessionState, info: AgentInfo, agent: object) -> None:
         """Take the models of a session that has just been opened; the one that it begins with comes first."""
-        is_new = self._source is not agent
+        is_new = self.source is not agent
         if is_new:
-            self._source, self.current = agent, state.model
+            self.source, self.current = agent, state.model
         self._owner = sanitised(info.name) or "agent"
         found = self._current_first(state.models)
         alone = Mode(self._owner, info.title or info.name)
@@ -138,11 +135,9 @@ def unique_ids(agent_ids: Iterable[str]) -> dict[str, str]:
     """
     plain = {each: identifier(each) for each in agent_ids}
     shared = Counter(plain.values())
-    found = {each: name for each, name in plain.items() if name == each or shared[name] == 1}
-    for each in plain:
-        if each not in found:
-            found[each] = _with_digest(plain[each], each, set(found.values()))
-    return found
+    return {
+        each: name if name == each or shared[name] == 1 else _with_digest(name, each) for each, name in plain.items()
+    }
 
 
 def identifier(agent_id: str) -> str:
@@ -152,7 +147,6 @@ def identifier(agent_id: str) -> str:
     return "/".join(kept)[:MAX_NAME_CHARS].strip("/") or UNNAMED
 
 
-def _with_digest(name: str, agent_id: str, taken: set[str]) -> str:
-    digest = hashlib.sha256(agent_id.encode("utf-8", "surrogatepass")).hexdigest()
-    found = f"{name[: MAX_NAME_CHARS - DIGEST_CHARS - 1]}-{digest[:DIGEST_CHARS]}"
-    return found if found not in taken else _with_digest(name, digest, taken)
+def _with_digest(name: str, agent_id: str) -> str:
+    digest = hashlib.sha256(agent_id.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_CHARS]
+    return f"{name[: MAX_NAME_CHARS - DIGEST_CHARS - 1]}-{digest}"

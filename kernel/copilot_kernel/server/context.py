@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..config import Settings
 from .chat.media import MediaStore
 from .chat.sessions import ChatSessionManager
 from .limits import Limits
@@ -15,7 +14,7 @@ from .pool import AgentPool
 
 @dataclass(frozen=True, slots=True)
 class ServerContext:
-    """First settings of `CopilotApp`; `is_standalone`: in a server of its own. `chat_settings` are for new chats."""
+    """First settings of `CopilotApp`; `is_standalone`: in a server of its own."""
 
     is_standalone: bool
     cors_origins: tuple[str, ...]
@@ -23,7 +22,6 @@ class ServerContext:
     body_seconds: float
     request_log: bool
     default_model: str
-    chat_settings: Settings
     pool: AgentPool
     limits: Limits
     metrics: Metrics

@@ -146,8 +146,11 @@ def json_object(text: str | bytes | bytearray, name: str) -> dict[str, Any]:
     """The JSON object in `text`, which errors call `name`. Raises UsageError."""
     try:
         found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{name} is not JSON: {error}.", "Send one JSON object.") from None
+    except json.JSONDecodeError as error:
+        problem = f"is not valid JSON (line {error.lineno}, column {error.colno})"
+        raise UsageError(f"{name} {problem}.", "Send one JSON object.") from None
+    except (ValueError, RecursionError):  # no text, a huge number, or nested too deep
+        raise UsageError(f"{name} cannot be read as JSON.", "Send one JSON object.") from None
     if not isinstance(found, dict):
         raise UsageError(f"{name} is not a JSON object.", "Send one JSON object.")
     return found

@@ -152,7 +152,7 @@ class Handler(JupyterHandler):
         kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise ApiError(415, "The body must be JSON: Content-Type: application/json.")
-        return json_object(self._body, "The body")
+        return json_object(self._body, "The request body")
 
     def _fail_after_body(self, problem: HTTPError) -> None:
         """The first problem takes the place of the method, which tornado looks up when the body was read."""

@@ -1,4 +1,4 @@
-"""Limits of turns: a rate, a number at once; and what counts as activity of the Jupyter server."""
+"""The turns that run: their rate, how many there may be at once, and what counts as activity of the Jupyter server."""
 
 from __future__ import annotations
 
@@ -14,64 +14,47 @@ MINUTE_SECONDS = 60.0
 ACTIVITY_NAME = "copilot"
 
 
-class Activity:
-    """The turns that run. Each counts as activity of the server for `limit` seconds, its questions included, so that
-    cullers of idle servers, such as JupyterHub's, do not end a server at work.
+class Limits:
+    """`rate`: requests a minute, from a bucket that holds a minute's worth; `concurrency`: turns at once; 0: no limit.
 
-    `times` is the server's `last_activity_times`.
+    Requests are what makes the agent work: turns, and lists of models and sessions. Each turn counts as activity of the
+    server, its questions included, for `activity_timeout` seconds, so that cullers of idle servers, such as
+    JupyterHub's, do not end a server at work. `activity_times` is the server's `last_activity_times`.
     """
 
-    def __init__(self, times: dict[str, datetime], limit: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._times, self._limit, self._clock = times, limit, clock
+    def __init__(
+        self,
+        rate: int,
+        concurrency: int,
+        activity_times: dict[str, datetime],
+        activity_timeout: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rate, self._concurrency, self._clock = rate, concurrency, clock
+        self._activity_times, self._activity_timeout = activity_times, activity_timeout
+        self._tokens, self._filled_at = float(rate), clock()
         self._started: dict[object, float] = {}
 
-    def __len__(self) -> int:
+    @property
+    def turns(self) -> int:
+        """Turns that run."""
         return len(self._started)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Count one turn until the end of the block."""
+        """Admit one turn until the end of the block. Raises LimitExceeded."""
+        if self._concurrency and self.turns >= self._concurrency:
+            message = f"{self._concurrency} turns are running, which is the limit (CopilotApp.concurrency)."
+            raise LimitExceeded(message, 1)
+        self.spend()
         turn = object()
         self._started[turn] = self._clock()
-        self._record()
+        self._record_activity()
         try:
             yield
         finally:
             del self._started[turn]
-            self._record()
-
-    def sweep(self) -> None:
-        """Record activity while a turn runs that is younger than the limit; call this periodically."""
-        now = self._clock()
-        if any(now - started < self._limit for started in self._started.values()):
-            self._record()
-
-    def _record(self) -> None:
-        self._times[ACTIVITY_NAME] = datetime.now(UTC)
-
-
-class Limits:
-    """`rate`: requests a minute, from a bucket that holds a minute's worth; `concurrency`: turns at once; 0: no limit.
-
-    Requests are what makes the agent work: turns, and lists of models and sessions.
-    """
-
-    def __init__(
-        self, rate: int, concurrency: int, activity: Activity, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.activity = activity
-        self._rate, self._concurrency, self._clock = rate, concurrency, clock
-        self._tokens, self._filled_at = float(rate), clock()
-
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Admit one turn until the end of the block. Raises LimitExceeded."""
-        if self._concurrency and len(self.activity) >= self._concurrency:
-            message = f"{self._concurrency} turns are running, which is the limit (CopilotApp.concurrency)."
-            raise LimitExceeded(message, 1)
-        self.spend()
-        with self.activity.turn():
-            yield
+            self._record_activity()
 
     def spend(self) -> None:
         """Count one request. Raises LimitExceeded."""
@@ -84,3 +67,12 @@ class Limits:
             seconds = math.ceil((1 - self._tokens) * MINUTE_SECONDS / self._rate)
             raise LimitExceeded(f"More than {self._rate} requests a minute (CopilotApp.rate_limit).", seconds)
         self._tokens -= 1
+
+    def sweep(self) -> None:
+        """Record activity while a turn runs that is younger than the timeout; call this periodically."""
+        now = self._clock()
+        if any(now - started < self._activity_timeout for started in self._started.values()):
+            self._record_activity()
+
+    def _record_activity(self) -> None:
+        self._activity_times[ACTIVITY_NAME] = datetime.now(UTC)

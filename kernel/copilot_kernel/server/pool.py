@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import Context
 from typing import Any
@@ -83,11 +83,7 @@ class AgentPool:
 
     async def open_session(self, chat: Chat) -> None:
         """Open the session of a conversation and learn the agent's models. Raises CopilotError."""
-        try:
-            state = await chat.options.offered("models")
-        except AgentError as error:
-            self.note_failure(error)
-            raise
+        state = await chat.options.offered("models")
         if chat.info is not None:
             hub = next((hub for hub in self.hubs if state.id in hub.broker.open_sessions), None)
             self.catalogue.learn(state, chat.info, hub)
@@ -97,7 +93,7 @@ class AgentPool:
         CopilotError.
         """
         async with self._listing:
-            if not any(map(self.catalogue.is_from, self.hubs)):
+            if self.catalogue.source not in self.hubs:
                 runner = self.runner(self.settings, API_PLACE)
                 try:
                     await runner.do(self.open_session)
@@ -110,7 +106,10 @@ class AgentPool:
         session = runner.chat.session if runner.chat else None
         try:
             if delete and session is not None:
-                await _attempt(runner.do(lambda chat: _delete(chat, session.id)))
+                async with asyncio.timeout(CLOSE_LIMIT):
+                    await runner.do(lambda chat: _delete(chat, session.id))
+        except (CopilotError, TimeoutError, asyncio.CancelledError) as error:  # cancelled by `close`
+            _log.debug("the agent did not end a session: %s", str(error) or type(error).__name__)
         finally:
             await runner.close(CLOSE_LIMIT)
             self._runners.discard(runner)
@@ -135,13 +134,13 @@ class AgentPool:
             task.cancel()
 
     @asynccontextmanager
-    async def _connect(self, settings: Settings, *of_notebooks: Any) -> AsyncIterator[BrokerTransport]:
+    async def _connect(self, *of_notebooks: Any) -> AsyncIterator[BrokerTransport]:
         """Connect to the agent with the fewest conversations, or start one, as the settings of the server say."""
         async with self._starting:
             usable = [hub for hub in self.hubs if not hub.broker.retiring]
             if len(usable) < self._size and all(hub.broker.kernels for hub in usable):
                 usable = [await self._start()]
-        async with local_agent(min(usable, key=lambda hub: len(hub.broker.kernels)), settings) as transport:
+        async with local_agent(min(usable, key=lambda hub: len(hub.broker.kernels))) as transport:
             yield transport
 
     async def _start(self) -> Hub:
@@ -164,17 +163,3 @@ async def _delete(chat: Chat, session_id: str) -> None:
     await chat.new()
     if chat.agent.link is not None and chat.agent.link.can("delete"):
         await chat.delete(session_id)
-
-
-async def _attempt(work: Coroutine[Any, Any, None]) -> None:
-    """Do what the agent may refuse, in bounded time; a failure is only logged."""
-    error: BaseException | None
-    try:
-        async with asyncio.timeout(CLOSE_LIMIT):
-            (error,) = await asyncio.gather(work, return_exceptions=True)
-    except TimeoutError as late:
-        error = late
-    if isinstance(error, CopilotError | TimeoutError | asyncio.CancelledError):
-        _log.debug("the agent did not end a session: %s", str(error) or type(error).__name__)
-    elif error is not None:
-        raise error

@@ -37,7 +37,7 @@ class StatusHandler(Handler):
                 "models": [model["id"] for model in pool.catalogue.models.values()],
                 "sessions": pool.conversations,
                 "agents": pool.running,
-                "turns": len(self.context.limits.activity),
+                "turns": self.context.limits.turns,
             }
         )
 

@@ -11,12 +11,10 @@ class Kept(Protocol):
     """A conversation. `last_used` is on the monotonic clock; when idle for `idle_seconds`, it is ended."""
 
     last_used: float
+    idle_seconds: float
 
     @property
     def is_idle(self) -> bool: ...
-
-    @property
-    def idle_seconds(self) -> float: ...
 
 
 C = TypeVar("C", bound=Kept)

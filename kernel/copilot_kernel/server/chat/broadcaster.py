@@ -24,12 +24,13 @@ from ...rendering.markup import escape
 from ...rendering.permission_options import STANDING, label, remark, remembered
 from ...rendering.plain import visible_line
 from ...rendering.question import QuestionView
-from .feed import CallIds, EntryFeed, SaveFile, Update, arguments, tool
+from .feed import CallIds, EntryFeed, SaveFile, Update, arguments, messages, tool
 from .history import Line, last_messages
 from .html import EntryHtml, HtmlBatcher
-from .wire import ApproveTool, SocketMessage, event, notice
+from .wire import ApproveTool, SocketMessage, compose, event, notice
 
-MAX_REPLAYED_ENTRIES = 500
+MAX_REPLAYED_ENTRIES, MAX_REPLAY_CHARS = 500, 1_000_000
+"""Limits of what is sent again to a subscriber that joins."""
 SUMMARY_PIECE = 10**9
 """Number of a turn's last entry: what the turn changed comes after everything else of it."""
 MAX_QUESTION_CHARS = 4_000_000
@@ -152,13 +153,12 @@ def _chosen(action: ApproveTool, options: tuple[PermissionOption, ...]) -> Permi
 
 
 class Broadcaster:
-    """A `chat.View`. `conversation` returns it as it stands; while `replays`, what it shows was published before."""
+    """A `chat.View`. `conversation` returns it as it stands."""
 
     def __init__(self, conversation: Callable[[], Conversation], save_file: SaveFile, cwd: str, limit: float) -> None:
         call_ids = CallIds()
         self.subscribers: set[Subscriber] = set()
         self.approvals = PendingApprovals(call_ids, self.publish, cwd, limit)
-        self.replays = False
         self.summaries: dict[int, str] = {}
         """HTML of what turns changed, by their numbers; sent to who joins after the end."""
         self._conversation = conversation
@@ -186,7 +186,7 @@ class Broadcaster:
         if subscriber.wants_html:
             missed = self._replay_html(conversation)
         elif running:
-            missed = self._replay_turn(conversation)
+            missed = _newest(self._replay_turn(conversation), with_html=False)
         self._state = _states(conversation)
         states = (event(name, **fields) for name, fields in self._state.items())
         for update in (*missed, *states, *self.approvals.requests):
@@ -206,7 +206,7 @@ class Broadcaster:
     def _replay_html(self, conversation: Conversation) -> Iterator[Update]:
         first = next((each.id for each in last_messages(conversation)), 0)
         entries = conversation.entries[max(first, len(conversation.entries) - MAX_REPLAYED_ENTRIES) :]
-        yield from self._html.replay(entries)
+        yield from _newest(self._html.newest_first(entries), with_html=True)
         for entry in entries:
             yield from self._feed.files.get(entry.id, ())
         for turn, last in {entry.turn: entry.id for entry in entries}.items():
@@ -214,9 +214,8 @@ class Broadcaster:
                 yield EntryHtml(last, SUMMARY_PIECE, "footer", summary)
 
     def _replay_turn(self, conversation: Conversation) -> Iterator[Update]:
-        entries = conversation.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:]
-        for entry in entries:
-            yield from self._feed.again(entry)
+        for entry in reversed(conversation.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:]):
+            yield from reversed([*self._feed.again(entry)])
 
     # -- the view ---------------------------------------------------------------------------------------------------
 
@@ -225,11 +224,10 @@ class Broadcaster:
         begin(entry)
         try:
             updates = tuple(self._feed.changes(entry))
-            if not self.replays:
-                self._html.put(entry)
-                for update in updates:
-                    self.publish(update)
-                self._publish_state()
+            self._html.put(entry)
+            for update in updates:
+                self.publish(update)
+            self._publish_state()
         # As in a cell: a bug in encoding one entry must not end the turn, nor the connection that it came by.
         except Exception as error:
             _log.error("an entry could not be encoded: %s %d: %s", type(entry).__name__, entry.id, trace(error))
@@ -263,6 +261,18 @@ class Broadcaster:
             if self._state.get(name) != fields:
                 self._state[name] = fields
                 self.publish(event(name, **fields))
+
+
+def _newest(updates: Iterable[Update], *, with_html: bool) -> list[Update]:
+    """Those of `updates`, which come newest first, up to MAX_REPLAY_CHARS; the oldest first."""
+    kept: list[Update] = []
+    length = 0
+    for update in updates:
+        kept.append(update)
+        length += sum(len(compose(each, with_html)) for each in messages(update, with_html))
+        if length > MAX_REPLAY_CHARS:
+            break
+    return kept[::-1]
 
 
 def _line(line: Line, wants_html: bool) -> dict[str, str]:

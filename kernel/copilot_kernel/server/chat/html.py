@@ -31,8 +31,6 @@ from .media import card, is_file
 
 RENDER_SECONDS, FINAL_RENDER_SECONDS = 0.1, 1.0
 """Time that rendering may block the event loop, while something changes and at the end of a response."""
-MAX_REPLAY_CHARS = 1_000_000
-"""Limit of HTML that is rendered again for a subscriber that joins."""
 MAX_ENTRY_CHARS = 2_000_000
 """Limit of one entry's HTML; a larger one is sent as shortened text."""
 
@@ -99,15 +97,13 @@ class HtmlBatcher:
         self._send(FINAL_RENDER_SECONDS, {})
         self._streams.clear()
 
-    def replay(self, entries: Sequence[Entry]) -> list[EntryHtml]:
-        """The newest of `entries` as they stand, up to MAX_REPLAY_CHARS."""
-        kept: list[EntryHtml] = []
+    def newest_first(self, entries: Sequence[Entry]) -> Iterator[EntryHtml]:
+        """The messages of `entries` as they stand, of a long message the end first."""
         for part in reversed(list(parts(list(entries)))):
-            for message in self._newest_first(part):
-                kept.append(message)
-                if sum(len(each.html) for each in kept) > MAX_REPLAY_CHARS:
-                    return kept[::-1]
-        return kept[::-1]
+            if isinstance(part[0], Message) and part[0].speaker == "agent":
+                yield from _grown(part[0], Stream(), newest_first=True)
+            else:
+                yield from self._messages(part)
 
     def _send_next(self) -> int:
         """Send one message; the number of characters, 0 if the first of the backlog has no more."""
@@ -121,12 +117,6 @@ class HtmlBatcher:
             return 0
         self._emit(message)
         return len(message.html)
-
-    def _newest_first(self, part: Sequence[Entry]) -> Iterator[EntryHtml]:
-        """Return entries, of a long message the end first."""
-        if isinstance(part[0], Message) and part[0].speaker == "agent":
-            return _grown(part[0], Stream(), newest_first=True)
-        return self._messages(part)
 
     def _changes(self, entry: Entry) -> Iterator[EntryHtml]:
         if isinstance(entry, Message) and entry.speaker == "agent":

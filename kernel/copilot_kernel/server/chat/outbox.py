@@ -31,9 +31,6 @@ class Outbox:
         self.overflowed = False
         """Something was lost."""
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
     def put(self, update: Update) -> None:
         """Let the messages about `update` wait."""
         for message in messages(update, self._with_html):

@@ -86,7 +86,7 @@ class PageHandler(Handler):
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "no-referrer")
-        settings = self.context.chat_settings
+        settings = self.context.chats.services.settings
         folder = Path(settings.folder)
         fields = {
             "base": url_path_join(self.base_url, "copilot/chat"),

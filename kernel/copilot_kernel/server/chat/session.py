@@ -15,7 +15,6 @@ from ...chat.attachments import mentions
 from ...config import Settings
 from ...conversation.model import Conversation
 from ...errors import CopilotError, UsageError
-from ...frontend.chat_runner import CLOSE_LIMIT
 from ...frontend.command_context import CommandContext
 from ...rendering.changes import TurnChanges
 from ...rendering.footer import footer_bundles
@@ -114,21 +113,13 @@ class ChatSession:
 
     async def resume(self, session_id: str, earlier: tuple[Line, ...] = ()) -> None:
         """Have the agent load a session; it may not show what was said `earlier`. Raises CopilotError."""
-        self.broadcaster.replays = True
-        try:
-            await self.context.chat_runner.do(lambda chat: chat.resume(session_id, self.broadcaster))
-        finally:
-            self.broadcaster.replays = False
+        await self.context.chat_runner.do(lambda chat: chat.resume(session_id, self.broadcaster))
         self.id, self.idle_seconds = session_id, min(self._limits.idle, self._limits.loaded_idle)
         self._earlier = earlier if not last_messages(self.conversation()) else ()
 
     async def close(self) -> None:
-        """End what runs, in bounded time."""
+        """End what runs, in bounded time. The agent may forget what it does not keep on disk."""
         self.prompts.close()
-        await self.context.chat_runner.close(CLOSE_LIMIT)
-
-    async def release(self) -> None:
-        """The same; the agent may also forget what it does not keep on disk."""
         await self._services.pool.end_session(self.context.chat_runner)
 
     @property

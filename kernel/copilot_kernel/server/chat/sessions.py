@@ -17,26 +17,25 @@ from .history import Line
 from .session import ChatLimits, ChatServices, ChatSession
 from .wire import event
 
-MAX_HISTORIES = 200
+MAX_RELEASED = 200
 """Released conversations whose last messages are kept."""
 MAX_SOCKETS = 200
 GOING_AWAY, TRY_AGAIN_LATER = 1001, 1013
 """Close codes (RFC 6455)."""
 
 Opened = tuple[ChatSession, str]
-"""A conversation, and how it continues; see `SessionCreated.resumed`."""
+"""A conversation, and how it continues; see `ChatSession.join`."""
 
 
 class ChatSessionManager:
-    """`close` ends all conversations, and the sockets that are connected."""
+    """`close` ends all conversations, and the `sockets` that are connected."""
 
     def __init__(self, services: ChatServices, limits: ChatLimits) -> None:
         self.store: ConversationStore[ChatSession] = ConversationStore(limits.conversations, self._release)
         self.services, self._limits = services, limits
-        self._histories: OrderedDict[str, tuple[Line, ...]] = OrderedDict()
+        self._released: OrderedDict[str, tuple[tuple[Line, ...], asyncio.Task[None]]] = OrderedDict()
         self._opening: dict[str, asyncio.Task[Opened]] = {}
-        self._releasing: dict[str, asyncio.Task[None]] = {}
-        self._sockets: set[WebSocketHandler] = set()
+        self.sockets: set[WebSocketHandler] = set()
 
     async def new(self, subscriber: Subscriber) -> ChatSession:
         """A new conversation that `subscriber` has joined. Raises CopilotError."""
@@ -55,21 +54,17 @@ class ChatSessionManager:
 
     def register(self, socket: WebSocketHandler) -> None:
         """Keep an open socket, or close it when there are too many."""
-        self._sockets.add(socket)
-        if len(self._sockets) > MAX_SOCKETS:
+        self.sockets.add(socket)
+        if len(self.sockets) > MAX_SOCKETS:
             socket.close(TRY_AGAIN_LATER, f"{MAX_SOCKETS} chats are already connected")
-
-    def unregister(self, socket: WebSocketHandler) -> None:
-        """Forget a closed socket."""
-        self._sockets.discard(socket)
 
     async def close(self) -> None:
         """End everything, in bounded time."""
-        for socket in tuple(self._sockets):
+        for socket in tuple(self.sockets):
             socket.close(GOING_AWAY, "the server is stopping")
         for task in self._opening.values():
             task.cancel()
-        closing = [*(session.close() for session in self.store.clear()), *self._releasing.values()]
+        closing = [*(session.close() for session in self.store.clear()), *(task for _, task in self._released.values())]
         await asyncio.gather(*closing, return_exceptions=True)
 
     # -- opening ----------------------------------------------------------------------------------------------------
@@ -97,9 +92,10 @@ class ChatSessionManager:
         return session, "context"
 
     async def _load(self, session_id: str) -> Opened:
-        if session_id in self._releasing:
-            await asyncio.wait({self._releasing[session_id]})
-        session, history = await self._create(), self._histories.get(session_id)
+        history, releasing = self._released.get(session_id, (None, None))
+        if releasing is not None:
+            await asyncio.wait({releasing})
+        session = await self._create()
         try:
             await session.resume(session_id, history or ())
         except BaseException as error:
@@ -122,19 +118,11 @@ class ChatSessionManager:
     # -- releasing ----------------------------------------------------------------------------------------------------
 
     async def _release(self, session: ChatSession, names: list[str]) -> None:
-        """Release a conversation in a task of its own, for which `_load` waits if the session is wanted again."""
-        releasing = asyncio.create_task(self._finish_release(session, names))
+        """Close a conversation in a task of its own, for which `_load` waits if the session is wanted again."""
+        releasing = asyncio.create_task(session.close())
         for name in names:
-            self._releasing[name] = releasing
-            self._histories[name] = session.last
-            self._histories.move_to_end(name)
-        while len(self._histories) > MAX_HISTORIES:
-            self._histories.popitem(last=False)
+            self._released[name] = session.last, releasing
+            self._released.move_to_end(name)
+        while len(self._released) > MAX_RELEASED:
+            self._released.popitem(last=False)
         await asyncio.shield(releasing)
-
-    async def _finish_release(self, session: ChatSession, names: list[str]) -> None:
-        try:
-            await session.release()
-        finally:
-            for name in names:
-                del self._releasing[name]

@@ -5,29 +5,26 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
-from ...acp.elicitation import Elicitation, ElicitationAnswer
+from ...chat import Unattended
 from ...conversation.model import Entry, Message
-from ...permissions import policy
-from ...permissions.question import PermissionAnswer, Question
 
 NO_ONE = "no one can answer over HTTP"
 PARAGRAPH = "\n\n"
 
 
-class TextView:
+class TextView(Unattended):
     """A view of one turn: the agent's text goes to `pieces`, its questions are rejected.
 
     `on_text` is called once, with the first text.
     """
 
     def __init__(self, on_text: Callable[[], None] = lambda: None) -> None:
+        super().__init__(NO_ONE)
         self._on_text: Callable[[], None] | None = on_text
         self._read: dict[int, int] = {}
         self._waiting: list[str] = []
         self._changed = asyncio.Event()
         self._ended = False
-
-    # -- for the chat (see `View`) ----------------------------------------------------------------------------------
 
     def show(self, entry: Entry) -> None:
         """Take what is new of the agent's messages."""
@@ -42,19 +39,6 @@ class TextView:
         if self._on_text is not None and any(text):
             self._on_text()
             self._on_text = None
-
-    def status(self, words: str) -> None:
-        """Show nothing."""
-
-    attended = False
-
-    async def ask(self, question: Question) -> PermissionAnswer:
-        """Reject."""
-        return PermissionAnswer(policy.reject(question.options), "none", NO_ONE)
-
-    async def elicit(self, request: Elicitation) -> ElicitationAnswer:
-        """Decline."""
-        return ElicitationAnswer("decline", reason=NO_ONE)
 
     # -- for the client -----------------------------------------------------------------------------------------------
 
