@@ -19,6 +19,8 @@ def refused(id: int, code: int, message: str) -> Json:
 class Kernel:
     """Remembers what it gets. Its request ids begin at 100 for each, as different kernels may use the same."""
 
+    grace = 5.0
+
     def __init__(self, broker: Broker) -> None:
         self.got: list[Json] = []
         self.disconnected = ""

@@ -14,6 +14,7 @@ from copilot_kernel.agentd.hub import NOT_READING, Hub, LocalTransport
 from copilot_kernel.agentd.key import AgentSpec
 from copilot_kernel.agentd.server import Server
 from copilot_kernel.agentd.start import Welcome
+from copilot_kernel.agentd.wire import HELLO, notification
 from copilot_kernel.config import Settings
 
 from .brokers import LIMIT
@@ -130,6 +131,7 @@ async def test_a_conversation_of_the_same_process_that_is_slow_holds_up_the_agen
             hub = Hub(agent, Welcome(), 60, waits_for_kernels=True)
             tasks.start_soon(hub.run)
             kernel = Wire(LocalTransport(hub))
+            await kernel.transport.send(notification(HELLO, {}))
             tasks.start_soon(agent.begin, "0")
             assert await kernel.opened() == "0"
             tasks.start_soon(

@@ -93,7 +93,7 @@ def test_an_agent_that_is_not_ready_yet_is_there_for_those_who_still_wait_and_en
     for kernel in (first, second):
         kernel.request("initialize")
     first.leave()
-    assert (agent.socket_given_up, agent.ended) == (True, "")
+    assert (agent.socket_given_up, agent.ended) == (False, "")
     second.leave()
     assert agent.ended == ASKED_TO_END
 

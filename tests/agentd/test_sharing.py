@@ -211,11 +211,11 @@ async def test_what_a_dying_agent_wrote_to_stderr_is_in_the_error(
         assert caught.value.stderr
 
 
-async def test_an_agent_that_is_never_ready_is_ended_with_the_kernel_that_gives_up(opened: Open, runtime: Path) -> None:
-    async with opened(agent="sh -c 'exec sleep 1000'", start_timeout=3.0) as chat:
+async def test_what_an_agent_that_is_never_ready_wrote_to_stderr_is_in_the_error(opened: Open, runtime: Path) -> None:
+    async with opened(agent="sh -c 'echo No network. >&2; exec sleep 1000'", start_timeout=3.0) as chat:
         with pytest.raises(AgentStartFailed) as caught:
             await chat.agent.ready()
-        assert str(caught.value) == f"sh {NOT_READY.format(3)}"
+        assert str(caught.value) == f"sh {NOT_READY.format(3)}\nNo network."
     await until(lambda: not brokers(runtime))
 
 

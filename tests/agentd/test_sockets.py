@@ -5,11 +5,14 @@ import json
 import os
 import socket
 import sys
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from anyio.abc import ByteReceiveStream
 from copilot_kernel.acp.locate import locate
 from copilot_kernel.agentd import client, wire
 from copilot_kernel.agentd.key import AgentSpec
@@ -17,7 +20,7 @@ from copilot_kernel.agentd.sockets import FOLDER, is_own, listen, private_folder
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed
 
-from .brokers import agents, brokers, until
+from .brokers import LIMIT, agents, brokers, until
 from .wires import OneThreadAgent, joined, serving
 
 OTHER = 65534
@@ -28,6 +31,7 @@ with socket.socket(socket.AF_UNIX) as peer:
     peer.settimeout(20)
     try:
         peer.connect(sys.argv[1])
+        peer.sendall(sys.argv[3].encode())
         print(len(peer.recv(100)))
     except ConnectionError:
         print(0)
@@ -38,6 +42,15 @@ with socket.socket(socket.AF_UNIX) as peer:
 def spec(runtime: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AgentSpec:
     monkeypatch.setenv("COPILOT_KERNEL_DEMO_HOME", str(tmp_path / "demo"))
     return AgentSpec(Settings(cwd=str(tmp_path)), locate("demo", os.environ), (), frozenset(), dict(os.environ))
+
+
+async def rest(stream: ByteReceiveStream) -> bytes:
+    """All that comes until the end."""
+    read = b""
+    with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+        while True:
+            read += await stream.receive()
+    return read
 
 
 # -- the folder -----------------------------------------------------------------------------------------------------
@@ -108,11 +121,23 @@ async def test_another_user_who_reaches_the_socket_gets_no_answer(spec: AgentSpe
         (path,) = runtime.rglob("*.sock")
         for each, mode in ((runtime, 0o755), (path.parent, 0o755), (path, 0o666)):
             each.chmod(mode)
+        hello = wire.notification(wire.HELLO, {}).decode()
         found = [
-            (await anyio.run_process([sys.executable, "-c", DIAL, str(path), str(uid)])).stdout.strip() != b"0"
+            (await anyio.run_process([sys.executable, "-c", DIAL, str(path), str(uid), hello])).stdout.strip() != b"0"
             for uid in (OTHER, 0)
         ]
     assert found == [False, True]
+
+
+@pytest.mark.parametrize("line", [b"GET / HTTP/1.1\n", wire.notification("initialize", {})])
+async def test_who_does_not_introduce_himself_gets_no_agent(spec: AgentSpec, runtime: Path, line: bytes) -> None:
+    async with joined(spec, runtime) as kernel:
+        (path,) = runtime.rglob("*.sock")
+        async with await anyio.connect_unix(path) as stream:
+            await stream.send(line)
+            with anyio.fail_after(LIMIT):
+                assert json.loads(await rest(stream))["method"] == wire.EXITED
+        assert kernel.transport.kernels == 1
 
 
 # -- start and end --------------------------------------------------------------------------------------------------
@@ -132,9 +157,8 @@ async def test_a_broker_that_cannot_start_says_why(spec: AgentSpec, runtime: Pat
 async def test_an_agent_that_takes_longer_to_start_than_a_kernel_waits_is_not_the_next_ones(
     spec: AgentSpec, runtime: Path
 ) -> None:
-    async with serving(spec, runtime, OneThreadAgent()) as server, joined(spec, runtime):
-        async with joined(spec, runtime) as impatient:
-            await impatient.send(1, "initialize")
+    impatient = replace(spec, settings=replace(spec.settings, start_timeout=0.1))
+    async with serving(impatient, runtime, OneThreadAgent()) as server, joined(impatient, runtime):
         await until(lambda: server.broker.retiring)
         assert not list(runtime.rglob("*.sock"))
 

@@ -32,7 +32,7 @@ async def connecting(settings: Settings) -> AsyncIterator[Connect]:
 
     async with anyio.create_task_group() as tasks:
         hub = await tasks.start(run)
-        yield lambda *_: local_agent(hub)
+        yield lambda settings, *_: local_agent(hub, settings)
         hub.end("the test is over")
 
 

@@ -24,8 +24,8 @@ _OPENING = ("session/load", "session/resume")
 _BEGINNING = ("session/new", "session/fork")
 """The agent chooses the session's id."""
 _ENDING = ("session/close", "session/delete")
-STOP_SECONDS, CLOSE_SECONDS = 5.0, 10.0
-"""Time for the agent to stop a turn, and to close a session, in seconds."""
+CLOSE_SECONDS = 10.0
+"""Time for the agent to close a session, in seconds."""
 
 
 @dataclass(slots=True, eq=False)
@@ -71,6 +71,11 @@ class Broker:
         self._can_close = False
 
     @property
+    def is_ready(self) -> bool:
+        """The agent has answered `initialize`."""
+        return self._introduction is not None
+
+    @property
     def open_sessions(self) -> set[str]:
         """The ids of the sessions that kernels own."""
         return {session.id for session in self._sessions.values() if session.owner is not None}
@@ -87,16 +92,15 @@ class Broker:
         if kernel not in self.kernels:
             return
         self.kernels.remove(kernel)
-        if any(each is kernel for each, _ in self._introducing):
-            self.take_no_more()  # the agent may never be ready
+        was_introducing = any(each is kernel for each, _ in self._introducing)
         self._introducing = [each for each in self._introducing if each[0] is not kernel]
         for session in [each for each in self._sessions.values() if each.owner is kernel]:
-            self._abandon(session)
+            self._abandon(session, kernel.grace)
         self._questions.leave(kernel)
         for session in self._sessions.values():
             session.waiting = [each for each in session.waiting if each[0] is not kernel]
         self._count()
-        if not self.kernels and self.retiring:
+        if not self.kernels and (self.retiring or was_introducing):
             self.retire()
 
     def retire(self, kernel: BrokerKernel | None = None) -> None:
@@ -117,14 +121,14 @@ class Broker:
         elif message.has_id:
             self._take_request(kernel, message, line)
         elif message.method == wire.CANCEL:
-            self._cancel_request(kernel, wire.members(message.params).requestId)
+            self._cancel_request(kernel, wire.request_id(message.params))
         elif message.method == wire.RETIRE:
             self.retire(kernel)
-        elif self._owns(kernel, wire.members(message.params).sessionId):
+        elif self._owns(kernel, wire.session_id(message.params)):
             self._host.send(wire.whole(line))
 
     def _take_request(self, kernel: BrokerKernel, message: WireMessage, line: Line) -> None:
-        method, id = message.method, wire.members(message.params).sessionId
+        method, id = message.method, wire.session_id(message.params)
         session = self._sessions.get(id) if id else None
         if method == "initialize":
             self._introduce(kernel, message)
@@ -143,7 +147,8 @@ class Broker:
 
     def _owns(self, kernel: BrokerKernel, id: str) -> bool:
         """Return True if the kernel owns the session that a message names, or if it names none."""
-        return not id or self._owner(id) is kernel
+        session = self._sessions.get(id)
+        return not id or (session is not None and session.owner is kernel)
 
     def _cancel_request(self, kernel: BrokerKernel, id: Id) -> None:
         for number, request in self._requests.items():
@@ -177,12 +182,12 @@ class Broker:
         session = self._sessions[id] = _Session(id, kernel)
         return session
 
-    def _abandon(self, session: _Session) -> None:
+    def _abandon(self, session: _Session, grace: float) -> None:
         """Cancel what a session of a kernel that has left is doing. Anything but a turn ends by itself."""
         session.owner = None
         if session.prompts:
             self._host.send(wire.notification("session/cancel", {"sessionId": session.id}))
-            self._host.later(STOP_SECONDS, lambda: self._check_stopped(session))
+            self._host.later(grace, lambda: self._check_stopped(session))
         self._close_when_idle(session)
 
     def _close_when_idle(self, session: _Session) -> None:
@@ -238,7 +243,7 @@ class Broker:
         elif message.method == wire.CANCEL:
             self._questions.withdraw(message, line)
         else:
-            self._deliver(wire.members(message.params).sessionId, message, wire.whole(line))
+            self._deliver(wire.session_id(message.params), message, wire.whole(line))
 
     def _settle(self, message: WireMessage) -> None:
         """An answer of the agent's."""
@@ -248,7 +253,7 @@ class Broker:
         if request.method == "initialize":
             self._introduced(message)
             return
-        if message.failed and wire.members(message.error).code == AUTH_REQUIRED:
+        if message.failed and wire.error_code(message.error) == AUTH_REQUIRED:
             self.take_no_more()  # an agent reads its credentials when it starts
         session = request.session
         if session is not None:
@@ -259,7 +264,7 @@ class Broker:
         if kernel := self._present(request.kernel):
             kernel.send(wire.answer(request.id, message))
         if session is not None and self._sessions.get(session.id) is session:
-            is_unknown = message.failed and wire.members(message.error).code == NOT_FOUND
+            is_unknown = message.failed and wire.error_code(message.error) == NOT_FOUND
             self._after(request, session, failed=message.failed and not (request.method in _ENDING and is_unknown))
 
     def _after(self, request: _Request, session: _Session, *, failed: bool) -> None:
@@ -277,14 +282,14 @@ class Broker:
 
     def _begun(self, request: _Request, message: WireMessage) -> None:
         """A new session has an id, and so what came for it early an owner."""
-        kernel, id = request.kernel, wire.members(message.result).sessionId
+        kernel, id = request.kernel, wire.session_id(message.result)
         assert kernel is not None
         self._beginning -= 1
         session = None if message.failed or not id or id in self._sessions else self._own(id, kernel)
         for each in self._questions.early(None if self._beginning == 0 else id):
             self._deliver(*each)
         if session is not None and kernel not in self.kernels:
-            self._abandon(session)
+            self._abandon(session, kernel.grace)
 
     def _deliver(self, id: str, message: WireMessage, line: bytes) -> None:
         """A request or notification of the agent's goes to the session's owner.
@@ -309,7 +314,7 @@ class Broker:
         """Return the kernel for a message that names no session: that of the request it is about, or the only possible
         one.
         """
-        if request := self._requests.get(_number(wire.members(message.params).requestId)):
+        if request := self._requests.get(_number(wire.request_id(message.params))):
             return request.kernel
         with_turns = {each.kernel for each in self._requests.values() if each.method == "session/prompt"}
         with_requests = {each.kernel for each in self._requests.values()}

@@ -16,18 +16,19 @@ from typing import Any
 import anyio
 from anyio import to_thread
 from anyio.abc import SocketAttribute, SocketStream
-from msgspec import convert, structs
+from msgspec import structs
 
 from ..acp.lenient import as_dict, as_str, load
 from ..acp.tcp import TcpTransport
 from ..acp.transport import Transport
-from ..errors import AgentStartFailed
+from ..config import Settings
+from ..errors import AgentExited, AgentStartFailed
 from ..sandbox import Sandbox
 from . import wire
 from .hub import Hub, LocalTransport
 from .key import AgentSpec
 from .sockets import OFF, is_own, listen, locked, socket_path, unix_socket
-from .start import StartSpec, Welcome, dump
+from .start import StartSpec, Welcome, dump, load_welcome
 
 IDLE_SECONDS = 60.0
 """Time without kernels after which a broker ends its agent, in seconds."""
@@ -54,6 +55,7 @@ class BrokerTransport:
         self.sandbox = welcome.sandbox.sandbox() if welcome.sandbox else None
         self.listeners: Mapping[str, Callable[[Any], None]] = {
             wire.CLIENTS: self._count,
+            wire.STDERR: self._explain,
             wire.EXITED: self._exited,
         }
         self._received = received
@@ -81,6 +83,9 @@ class BrokerTransport:
         count = as_dict(params).get("count")
         self.kernels = count if isinstance(count, int) else self.kernels
 
+    def _explain(self, params: Any) -> None:
+        self._stderr = as_str(as_dict(params).get("stderr"))
+
     def _exited(self, params: Any) -> None:
         """The agent has ended, or the broker parts with this kernel alone."""
         members = as_dict(params)
@@ -96,9 +101,10 @@ async def shared_agent(
 
     `idle`: seconds in which the agent stays when the last kernel has left. Raises AgentStartFailed.
     """
+    hello = _hello(spec.settings)
     try:
         path = socket_path(runtime, spec.digest)
-        transport = await _dial(path) or await _dial_or_start(path, spec, prepare, idle)
+        transport = await _dial(path, hello) or await _dial_or_start(path, hello, spec, prepare, idle)
     except OSError as error:
         raise AgentStartFailed(f"The agent cannot be shared: {error}", OFF) from error
     try:
@@ -108,24 +114,30 @@ async def shared_agent(
 
 
 @asynccontextmanager
-async def local_agent(hub: Hub) -> AsyncIterator[BrokerTransport]:
+async def local_agent(hub: Hub, settings: Settings) -> AsyncIterator[BrokerTransport]:
     """Connect to an agent of this process, and disconnect at the exit. Raises AgentStartFailed."""
     transport = LocalTransport(hub)
     try:
-        yield await _introduced(transport)
+        yield await _introduced(transport, _hello(settings))
     except ValueError as error:
         raise AgentStartFailed("The agent has ended", ended=True) from error
     finally:
         await transport.close()
 
 
-async def _dial_or_start(path: Path, spec: AgentSpec, prepare: Prepare, idle: float) -> BrokerTransport:
+def _hello(settings: Settings) -> dict[str, float]:
+    return {"grace": settings.cancel_grace, "patience": settings.start_timeout}
+
+
+async def _dial_or_start(
+    path: Path, hello: dict[str, float], spec: AgentSpec, prepare: Prepare, idle: float
+) -> BrokerTransport:
     log = path.with_suffix(".log")
     async with locked(path):
-        if transport := await _dial(path):
+        if transport := await _dial(path, hello):
             return transport
         await _start(path, log, spec, prepare, idle)
-        transport = await _dial(path, seconds=math.inf)
+        transport = await _dial(path, hello, seconds=math.inf)
     if transport is None:
         lines = log.read_text("utf-8", "replace")[-LOG_TAIL:].strip()
         raise AgentStartFailed(f"{spec.launch.label} could not be started.\n{lines}", f"See {log}. {OFF}", lines)
@@ -164,7 +176,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_APPEND, 0o600)
 
 
-async def _dial(path: Path, seconds: float | None = None) -> BrokerTransport | None:
+async def _dial(path: Path, hello: dict[str, float], seconds: float | None = None) -> BrokerTransport | None:
     """Connect to the broker; None if none answers within `seconds` (`WELCOME_SECONDS`) or takes more kernels."""
     try:
         stream = await _connected(path)
@@ -174,10 +186,10 @@ async def _dial(path: Path, seconds: float | None = None) -> BrokerTransport | N
     try:
         with (
             anyio.move_on_after(WELCOME_SECONDS if seconds is None else seconds),
-            suppress(ValueError),
+            suppress(AgentExited, ValueError),
         ):
             if is_own(stream.extra(SocketAttribute.raw_socket)):
-                transport = await _introduced(TcpTransport(stream))
+                transport = await _introduced(TcpTransport(stream), hello)
     finally:
         if transport is None:
             with anyio.CancelScope(shield=True):
@@ -197,8 +209,9 @@ async def _connected(path: Path) -> SocketStream:
         raise
 
 
-async def _introduced(transport: Transport) -> BrokerTransport:
-    """Raises ValueError if the first message is not a welcome."""
+async def _introduced(transport: Transport, hello: dict[str, float]) -> BrokerTransport:
+    """Raises AgentExited, and ValueError if the message is not a welcome."""
+    await transport.send(wire.notification(wire.HELLO, hello))
     received = b""
     while b"\n" not in received:
         data = await transport.receive()
@@ -209,4 +222,4 @@ async def _introduced(transport: Transport) -> BrokerTransport:
     message = as_dict(load(line))
     if message.get("method") != wire.WELCOME:
         raise ValueError("no welcome")
-    return BrokerTransport(transport, convert(message.get("params"), Welcome), rest)
+    return BrokerTransport(transport, load_welcome(message.get("params")), rest)

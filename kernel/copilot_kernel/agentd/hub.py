@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 import msgspec
 
-from ..acp.jsonrpc import MAX_LINE_BYTES, Lines
+from ..acp.jsonrpc import MAX_LINE_BYTES, Line, Lines
 from ..acp.transport import AgentTransport, Pace
 from ..errors import AgentError, AgentExited
 from . import wire
@@ -35,6 +35,7 @@ LAST_SECONDS = 1.0
 """Time for an agent to end after its input was closed, and for a kernel to read the end of its connection."""
 
 NOT_READING = "it does not read its messages"
+NOT_INTRODUCED = "it did not say which kernel it is"
 UNNEEDED = "no notebook needs it"
 LEFT = "The connection to the agent is closed"
 
@@ -45,6 +46,7 @@ class Client:
     """A `Kernel` of the broker: `take` gets what it writes, `receive` returns what it shall read."""
 
     def __init__(self, hub: Hub) -> None:
+        self.grace = 5.0
         self.over = anyio.Event()
         """Set when nothing more comes than what waits."""
         self.unread = 0
@@ -53,13 +55,23 @@ class Client:
         self._hub, self._lines = hub, Lines(MAX_LINE_BYTES)
         self._waiting: deque[bytes] = deque()
         self._changed = asyncio.Event()
-        hub.join(self)
+        self._has_joined = False
+        hub.clients.add(self)
 
     def take(self, data: bytes) -> None:
         """Take what the kernel has written."""
         for line, length in self._lines.feed(data):
             if line and length <= MAX_LINE_BYTES and not self.over.is_set():
-                self._hub.broker.take(self, line)
+                self._take(line)
+
+    def _take(self, line: Line) -> None:
+        if self._has_joined:
+            self._hub.broker.take(self, line)
+        elif (message := wire.read(line)) and message.method == wire.HELLO:
+            self._has_joined = True
+            self._hub.join(self, wire.members(message.params))
+        else:
+            self.close({"ending": NOT_INTRODUCED})
 
     async def receive(self) -> bytes:
         """Wait for the next lines; empty at the end. Not before the next call do they count as read."""
@@ -152,8 +164,9 @@ class Hub:
         self._idle_end = self._end_after(max(idle, CONNECT_SECONDS))
         self._welcome = wire.notification(wire.WELCOME, msgspec.to_builtins(welcome))
         self._agent, self._waits_for_kernels = agent, waits_for_kernels
-        self._unsent: asyncio.Queue[bytes] = asyncio.Queue()
+        self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
+        self._to_send = asyncio.Event()
         self._scope = anyio.CancelScope()
         self._why = ""
 
@@ -192,15 +205,18 @@ class Hub:
     async def _write(self) -> None:
         try:
             while True:
-                line = await self._unsent.get()
-                await self._agent.send(line)
-                self._unsent_bytes -= len(line)
+                while not self._unsent:
+                    self._to_send.clear()
+                    await self._to_send.wait()
+                await self._agent.send(self._unsent[0])
+                self._unsent_bytes -= len(self._unsent.popleft())
         except AgentError:  # it has closed its input, and should end by itself
             self.later(LAST_SECONDS, self._scope.cancel)
 
     def send(self, line: bytes) -> None:
-        self._unsent.put_nowait(line)
+        self._unsent.append(line)
         self._unsent_bytes += len(line)
+        self._to_send.set()
         if self._unsent_bytes > MAX_UNSENT_BYTES:
             self.end(NOT_READING)
 
@@ -227,12 +243,21 @@ class Hub:
         """Bytes that wait for all kernels."""
         return sum(client.unread for client in self.clients)
 
-    def join(self, client: Client) -> None:
-        """A kernel has connected."""
-        self.clients.add(client)
+    def join(self, client: Client, hello: dict[str, Any]) -> None:
+        """A kernel has introduced itself."""
+        grace, patience = hello.get("grace"), hello.get("patience")
+        client.grace = float(grace) if isinstance(grace, int | float) else client.grace
         client.send(self._welcome)
         self.broker.join(client)
         self._idle_end.cancel()
+        if isinstance(patience, int | float):
+            self.later(0.9 * patience, lambda: self._explain(client))
+
+    def _explain(self, client: Client) -> None:
+        """Why the kernel may have waited in vain. The next one gets another agent."""
+        if not self.broker.is_ready:
+            self.broker.take_no_more()
+            client.send(wire.notification(wire.STDERR, {"stderr": self._agent.last_words()}))
 
     def leave(self, client: Client) -> None:
         """Forget a kernel whose connection has ended."""

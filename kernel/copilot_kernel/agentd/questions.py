@@ -24,7 +24,9 @@ Early = tuple[str, WireMessage, bytes]
 
 
 class BrokerKernel(Protocol):
-    """One connected kernel."""
+    """One connected kernel. `grace` is in seconds."""
+
+    grace: float
 
     def send(self, line: bytes) -> None:
         """Queue a line for it; never waits."""
@@ -89,7 +91,7 @@ class PendingQuestions:
 
     def withdraw(self, message: WireMessage, line: Line) -> None:
         """The agent takes a question back; its ids are its own."""
-        id = wire.members(message.params).requestId
+        id = wire.request_id(message.params)
         if question := self._open.get(id):
             question.kernel.send(wire.whole(line))
         for each in [each for each in self._early if each[1].has_id and wire.id_of(each[1]) == id]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -71,3 +72,8 @@ def dump(value: Struct) -> bytes:
 def load_start(text: bytes) -> StartSpec:
     """Raises ValueError."""
     return msgspec.convert(json.loads(text), StartSpec)
+
+
+def load_welcome(params: Any) -> Welcome:
+    """Raises ValueError."""
+    return msgspec.convert(params, Welcome)

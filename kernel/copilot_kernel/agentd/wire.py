@@ -14,13 +14,16 @@ from msgspec.json import Decoder, encode
 from ..acp.jsonrpc import Id, Line
 from ..acp.lenient import as_dict, load
 
+HELLO = "_copilot_kernel/hello"
+"""A kernel's first line, with `grace` and `patience`; the broker's answer is `WELCOME`."""
 WELCOME = "_copilot_kernel/welcome"
-"""The first line to a kernel."""
 CLIENTS = "_copilot_kernel/clients"
 """Notification to each kernel: `count` kernels are connected."""
 RETIRE = "_copilot_kernel/retire"
 """Notification from a kernel: end the agent if nobody else uses it, else take no more kernels and disconnect this one.
 """
+STDERR = "_copilot_kernel/stderr"
+"""Notification to a kernel that is about to give up: the `stderr` of an agent that is not ready yet."""
 EXITED = "_copilot_kernel/exited"
 """The last line to a kernel: `ending`, `stderr`, `crashed`."""
 CANCEL = "$/cancel_request"
@@ -48,16 +51,14 @@ class WireMessage(Struct):
         return bool(self.error) and bytes(self.error) != b"null"
 
 
-class Members(Struct):
-    """What routing needs of params, a result or an error: a session, a request to cancel, a code of an error."""
-
+class _Members(Struct):
     sessionId: str = ""
     requestId: Id = None
     code: int | None = None
 
 
 _read = Decoder(WireMessage).decode
-_read_members = Decoder(Members).decode
+_read_members = Decoder(_Members).decode
 
 
 def read(line: Line) -> WireMessage | None:
@@ -87,32 +88,46 @@ def id_of(message: WireMessage) -> Id:
     return None if message.id is UNSET else message.id
 
 
+def session_id(payload: Raw) -> str:
+    """The session that params or a result name; empty if they name none."""
+    return _members(payload).sessionId
+
+
+def request_id(payload: Raw) -> Id:
+    """The request that `$/cancel_request` names."""
+    return _members(payload).requestId
+
+
+def error_code(payload: Raw) -> int | None:
+    """The code of an error; None without an error."""
+    return _members(payload).code
+
+
 def can_close(introduction: Raw) -> bool:
     """Return True if the result of `initialize` offers `session/close`."""
-    capabilities = as_dict(as_json(introduction).get("agentCapabilities"))
+    capabilities = as_dict(members(introduction).get("agentCapabilities"))
     return as_dict(capabilities.get("sessionCapabilities")).get("close") is not None
 
 
-def as_json(payload: Raw) -> dict[str, Any]:
-    """Return the whole payload; empty if it is no object."""
+def members(payload: Raw) -> dict[str, Any]:
+    """Return the members of a payload; none if it is no object."""
     try:
         return as_dict(load(bytes(payload)))
     except (ValueError, RecursionError):
         return {}
 
 
-def members(payload: Raw) -> Members:
-    """Return the members of a payload that routing needs; any JSON will do."""
+def _members(payload: Raw) -> _Members:
     try:
         return _read_members(payload)
     except (ValueError, RecursionError):
         return _lenient_members(payload)
 
 
-def _lenient_members(payload: Raw) -> Members:
-    found = as_json(payload)
+def _lenient_members(payload: Raw) -> _Members:
+    found = members(payload)
     session, request, code = (found.get(name) for name in ("sessionId", "requestId", "code"))
-    return Members(
+    return _Members(
         session if isinstance(session, str) else "",
         request if isinstance(request, int | float | str) else None,
         code if isinstance(code, int) else None,

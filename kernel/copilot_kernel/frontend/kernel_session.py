@@ -41,8 +41,8 @@ EXPOSED = (
 class KernelSession(ChatRunner):
     """The chat of one kernel, and its cells.
 
-    The agent gets tools for `notebook`, if there is one. `environ` is the environment with which the process was started,
-    and `started_in` the folder, where cells can change them; `own_agent`: see `load_settings`.
+    The agent gets tools for `notebook`, if there is one. `environ` is the environment with which the process was
+    started, and `started_in` the folder, where cells can change them; `own_agent`: see `load_settings`.
     """
 
     def __init__(

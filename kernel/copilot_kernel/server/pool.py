@@ -134,13 +134,13 @@ class AgentPool:
             task.cancel()
 
     @asynccontextmanager
-    async def _connect(self, *of_notebooks: Any) -> AsyncIterator[BrokerTransport]:
+    async def _connect(self, settings: Settings, *of_notebooks: Any) -> AsyncIterator[BrokerTransport]:
         """Connect to the agent with the fewest conversations, or start one, as the settings of the server say."""
         async with self._starting:
             usable = [hub for hub in self.hubs if not hub.broker.retiring]
             if len(usable) < self._size and all(hub.broker.kernels for hub in usable):
                 usable = [await self._start()]
-        async with local_agent(min(usable, key=lambda hub: len(hub.broker.kernels))) as transport:
+        async with local_agent(min(usable, key=lambda hub: len(hub.broker.kernels)), settings) as transport:
             yield transport
 
     async def _start(self) -> Hub:
