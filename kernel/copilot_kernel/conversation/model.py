@@ -7,7 +7,7 @@ cell owns it, so that a late update is drawn where it belongs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, compress
+from itertools import chain, compress, zip_longest
 from operator import attrgetter, is_not
 from typing import Any, Literal, TypeVar, overload
 
@@ -163,7 +163,7 @@ class Entries(Sequence[Entry]):
     kind and turn.
     """
 
-    __slots__ = ("_before", "_blocks", "_length", "_names", "_put", "_unfinished", "first")
+    __slots__ = ("_blocks", "_length", "_names", "_unfinished", "first")
 
     def __init__(self, entries: Iterable[Entry] = (), first: int = 0) -> None:
         kept = [*entries]
@@ -174,16 +174,13 @@ class Entries(Sequence[Entry]):
         self._unfinished = frozenset[int]()
         for at, entry in enumerate(kept, first):
             self._note(at, entry)
-        # What was put to make this value of another, and the blocks of that.
-        self._put: Entry | None = None
-        self._before: list[list[Entry]] = []
 
     def put(self, entry: Entry) -> Entries:
         """These, with `entry` at the index that is its id: replaced, or added at the end."""
         after = Entries.__new__(Entries)
         after.first, after._length = self.first, max(self._length, entry.id + 1)
         after._names, after._unfinished = self._names, self._unfinished
-        after._blocks, after._put, after._before = self._blocks.copy(), entry, self._blocks
+        after._blocks = self._blocks.copy()
         number, at = divmod(entry.id - self.first, BLOCK_ENTRIES)
         block = self._blocks[number].copy() if number < len(self._blocks) else []
         block[at : at + 1] = [entry]
@@ -206,11 +203,12 @@ class Entries(Sequence[Entry]):
 
     def changed(self, before: Entries) -> list[Entry]:
         """Return the entries that `before` did not have, or had as other objects, in order."""
-        if self._before is before._blocks and self._put is not None:  # nearly always
-            return [self._put]
-        first = max(self.first, before.first)
-        ours, theirs = self[first:], before[first:]
-        return [*compress(ours, map(is_not, ours, theirs)), *ours[len(theirs) :]]
+        aligned = before if before.first == self.first else Entries(before[self.first :], self.first)
+        found = list[Entry]()
+        for ours, theirs in zip_longest(self._blocks, aligned._blocks, fillvalue=list[Entry]()):
+            if ours is not theirs:
+                found += [*compress(ours, map(is_not, ours, theirs)), *ours[len(theirs) :]]
+        return found
 
     @property
     def last(self) -> Entry | None:
