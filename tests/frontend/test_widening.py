@@ -87,8 +87,8 @@ def test_a_command_of_the_agents_own_needs_the_users_answer_and_is_shown_from_th
     """As `%options` does, whose change between two turns the page is told of at once."""
     with session(tmp_path, **RULES) as made:
         made.run("demo: commands allow-all cwd")
-        told = list[Sequence[str]]()
-        made.kernel_session._page.report = told.append
+        reports = list[Sequence[str]]()
+        made.kernel_session._page.report = reports.append
         assert "no one can answer here" in str(made.run("/allow-all on", live=False).error)
         assert "denied by you" in str(made.run("/allow-all on", answer="2").error)
         assert "COPILOT_KERNEL_CWD" in made.run("/cwd /", answer="1").text
@@ -96,11 +96,11 @@ def test_a_command_of_the_agents_own_needs_the_users_answer_and_is_shown_from_th
         shown = made.run("/allow-all on", answer="1")
         assert (shown.error, "⚠ does not ask: /allow-all on" in shown.text) == (None, True)
         assert made.status("Its own commands and modes") == "does not ask: /allow-all on"
-        made.kernel_session._page.report = told.append
+        made.kernel_session._page.report = reports.append
         assert "The agent will no longer ask" in made.run("%mode autopilot", answer="1").text
-        assert told[-1] == ("does not ask: mode autopilot",)
+        assert reports[-1] == ("does not ask: mode autopilot",)
         assert made.run("%mode agent").error is None
-        assert told[-1] == () != made.status("Mode")
+        assert reports[-1] == () != made.status("Mode")
 
 
 def test_a_change_between_the_two_in_the_middle_asks(tmp_path: Path) -> None:

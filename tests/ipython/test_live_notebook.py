@@ -82,8 +82,8 @@ def test_cells_are_inserted_below_the_last_one_and_edited_and_deleted(page: Fake
         "await notebook.edit('a', 'x = 1', 'x = 3')\nawait notebook.delete(one, '# One')\n"
         "await notebook.move('b', 'print(x)', None)\nawait notebook.clear_outputs(['a'])\nreturn one, two"
     )
-    told = played(page, body)
-    assert "\nEdited and cleared the output of cell 2 · moved cell 3 · inserted cell 4\n" in told.text
+    outcome = played(page, body)
+    assert "\nEdited and cleared the output of cell 2 · moved cell 3 · inserted cell 4\n" in outcome.text
     assert page.cells == {"cell": "%%copilot", "a": "x = 3", "b": "print(x)", "new4": "2"}
     assert [call["args"]["after"] for call in page.calls if call["op"] in ("insert", "move")] == ["cell", "new3", None]
     assert value(page.front_end, "player.touched") == ("new4", "a", "b")
