@@ -15,8 +15,6 @@ from copilot_kernel.ipython.variables import MAX_DESCRIPTION_CHARS, inspect_vari
 from copilot_kernel.notebook.live import NotebookError
 from copilot_kernel.redaction import HIDDEN
 
-from ..jupyter.front_end import until
-
 TOKEN = "ghp_0123456789abcdefghij"
 
 
@@ -327,14 +325,13 @@ def test_a_repr_that_does_not_end_is_interrupted(kind: str) -> None:
 
 
 @pytest.mark.usefixtures("short_limit")
-def test_a_timer_of_the_users_goes_off_afterwards() -> None:
+def test_a_timer_of_the_users_goes_off_meanwhile() -> None:
     rang: list[float] = []
     before = signal.signal(signal.SIGALRM, lambda *_: rang.append(time.monotonic()))
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         assert "interrupted" in inspected(Sleeping())
-        assert rang == []
-        until(lambda: rang, "the user's own timer")
+        assert len(rang) == 1
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)

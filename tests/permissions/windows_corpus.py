@@ -9,7 +9,7 @@ from copilot_kernel.permissions import drives
 from copilot_kernel.permissions.policy import PolicyContext, Rules, decide, paths
 
 OPTIONS = tuple(PermissionOption(kind, kind, kind) for kind in ("allow_once", "reject_once"))
-ROOT, HOME = r"C:\proj", r"C:\Users\me"
+ROOT, HOME = drives.inward(r"C:\proj"), drives.inward(r"C:\Users\me")
 PLACES = PolicyContext(root=ROOT, cwd=ROOT, home=HOME)
 
 INSIDE = (r"C:\proj\src\a.py", "c:/proj/src/a.py", r"src\a.py", "src/a.py", r".\src\a.py")
@@ -55,7 +55,7 @@ def command(line: str) -> ToolCall:
 
 def on_disk(path: str) -> str:
     """Where it leads on a disk with `C:\\proj\\src\\a.py`, as `os.path.realpath` says it."""
-    whole, known = ntpath.normpath(drives.outward(path)), (ROOT, rf"{ROOT}\src", rf"{ROOT}\src\a.py")
+    whole, known = ntpath.normpath(drives.outward(path)), (r"C:\proj", r"C:\proj\src", r"C:\proj\src\a.py")
     start = next((each for each in reversed(known) if whole.lower().startswith(each.lower())), "")
     return start + whole[len(start) :]
 

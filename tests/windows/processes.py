@@ -17,6 +17,7 @@ from ..limits import LIMIT
 COMMAND = (sys.executable, "-c", "import sys; from copilot_kernel.cli import main; sys.exit(main())")
 STILL_ACTIVE, QUERY, ALL_PROCESSES = 259, 0x1000, 0x0002
 
+ctypes.WinDLL("user32").GetDesktopWindow()  # wine starts its desktop here, not below a process whose end is awaited
 _kernel32 = ctypes.WinDLL("kernel32")
 _kernel32.OpenProcess.restype = _kernel32.CreateToolhelp32Snapshot.restype = wintypes.HANDLE
 _kernel32.GetExitCodeProcess.argtypes = (wintypes.HANDLE, wintypes.LPDWORD)

@@ -30,9 +30,11 @@ site=$(cd "$folder/python" && echo lib/*/site-packages)
 printf 'python313.zip\n.\n%s\nimport site\n' "$site" >"$folder/python/python313._pth"
 cat >"$folder/python/$site/sitecustomize.py" <<'P'
 import os
+import site
 import _winapi
 os.getppid = lambda: 0
 del _winapi.CopyFile2
+site.addsitedir(os.path.dirname(__file__))
 P
 wine wineboot --init >/dev/null 2>&1
 winecfg -v win10 >/dev/null 2>&1

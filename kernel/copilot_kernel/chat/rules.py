@@ -113,12 +113,12 @@ class PolicyEvaluator:
         return PolicyRequest(call, replace(context, real=resolve(policy.paths(call, context))))
 
     def _context(self, *, by_rule: bool = True, inside: bool = False) -> PolicyContext:
-        mode, rules, folder = self.book.mode, self.book.rules, self.settings.folder
+        mode, rules, folder = self.book.mode, self.book.rules, policy_path(self.settings.folder)
         if mode == SANDBOXED and not (inside and self._is_sandboxed()):
             mode = ACCEPT_EDITS if self._is_sandboxed() else "default"
         if not by_rule:
             mode, rules = mode if mode not in ACCEPTING else "default", replace(rules, allow=())
-        home, (protected, guarded) = os.path.expanduser("~"), self._own or ((), {})
+        home, (protected, guarded) = policy_path(os.path.expanduser("~")), self._own or ((), {})
         return PolicyContext(
             mode=mode, rules=rules, root=folder, cwd=folder, protected=protected, guarded=guarded, home=home
         )
@@ -180,7 +180,8 @@ def _own(settings: Settings) -> tuple[tuple[str, ...], dict[str, str]]:
     argv: tuple[str, ...] = ()
     with suppress(CopilotError):
         argv = located(settings).argv
-    return protected(settings), dict.fromkeys(map(str, own_paths(settings.folder, argv)), OWN_CODE)
+    code = (policy_path(str(path)) for path in own_paths(settings.folder, argv))
+    return tuple(map(policy_path, protected(settings))), dict.fromkeys(code, OWN_CODE)
 
 
 # -- the user's config file -------------------------------------------------------------------------------------------

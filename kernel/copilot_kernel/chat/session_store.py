@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from ..errors import SessionInUse
 from ..notebook.live import NotebookState
-from ..system.files import lock, set_mode
+from ..system.files import lock
 
 # How much of a lock file is read.
 MAX_HOLDER_BYTES = 20_000
@@ -241,10 +241,10 @@ def replace_file(file: Path, text: str, mode: int, *, sync: bool = True) -> None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(text)
-            set_mode(stream.fileno(), mode)
             if sync:
                 stream.flush()
                 os.fsync(stream.fileno())
+        os.chmod(temporary, mode)
         os.replace(temporary, file)
     except BaseException:
         with suppress(OSError):

@@ -17,7 +17,6 @@ from typing import Any
 
 from ..errors import CopilotError, UsageError
 from ..server import require_dependencies
-from ..system.files import set_mode
 from ..system.processes import DETACHED
 from .error_text import FAILED
 
@@ -130,9 +129,7 @@ def _launch(port: int | None, options: Sequence[str], log: Path) -> subprocess.P
     read.
     """
     command = [sys.executable, "-P", "-c", MAIN, *_command_line(port, options), "--StandaloneServer.tell_token=False"]
-    with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
-        set_mode(file.fileno(), 0o600)
-        file.truncate()
+    with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, **DETACHED)
 
 

@@ -24,7 +24,8 @@ from anyio import CapacityLimiter, to_thread
 from ..errors import HostError, HostMissing, HostRefused
 from ..permissions.drives import spelling_problem
 from ..permissions.paths import is_never_written, protection
-from ..system.files import OpenFolder, keep_rights
+from ..system.files import keep_rights
+from ..system.folders import OpenFolder
 
 MAX_PATH_BYTES = 4096
 """Limit of a path, as on Linux."""

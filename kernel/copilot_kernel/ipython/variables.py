@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import inspect
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any, TypeVar
 
 from ..notebook.live import NotebookError, VariableSummary
 from ..redaction import HIDDEN, Redactor, is_secret, redactor
-from ..system.processes import alarm
+from ..system.processes import ALARM, interrupt
 from . import tables
 from .values import ValueText, has_method, size, type_name
 
@@ -126,11 +128,33 @@ def _limited(call: Callable[[], T], seconds: float) -> T:
         if armed:
             raise _TimeIsUp
 
-    with alarm(seconds, AGAIN_SECONDS, fire):
+    with _alarm(seconds, fire):
         try:
             return call()
         finally:
             armed = False
+
+
+@contextmanager
+def _alarm(seconds: float, fire: Callable[..., None]) -> Iterator[None]:
+    """Call `fire` on this thread after `seconds`, and again and again until the block ends."""
+    is_over, thread = threading.Event(), threading.get_ident()
+
+    def ring() -> None:
+        pause = seconds
+        while not is_over.wait(pause):
+            interrupt(thread, ALARM)
+            pause = AGAIN_SECONDS
+
+    handler = signal.signal(ALARM, fire)
+    ringing = threading.Thread(target=ring, daemon=True)
+    ringing.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        ringing.join()
+        signal.signal(ALARM, signal.SIG_DFL if handler is None else handler)
 
 
 # -- what is at a path --------------------------------------------------------------------------------------------

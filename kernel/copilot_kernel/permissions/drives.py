@@ -98,12 +98,14 @@ def parse_plain(text: str) -> CommandLine:
     return line if line.unclear or _PLAIN.fullmatch(text) else replace(line, unclear=NOT_PLAIN)
 
 
-def below(path: str, folder: str) -> str | None:
-    """`path` relative to `folder`, with slashes, if it lies in it as it is written; None for any other."""
+def shown_path(path: str, folder: str) -> str:
+    """`path` relative to `folder`, with slashes, if it lies inside as it is written; any other, also one with `..`,
+    stays whole.
+    """
     rules, _ = rules_of(folder)
     start = folder.rstrip("/\\") + rules.sep
     is_below = bool(folder) and path.startswith(start) and rules.normpath(path) == path
-    return path[len(start) :].replace(rules.sep, "/") if is_below else None
+    return path[len(start) :].replace(rules.sep, "/") if is_below else path
 
 
 @lru_cache(maxsize=256)

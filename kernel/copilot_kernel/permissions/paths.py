@@ -16,7 +16,6 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-from . import drives
 from .drives import policy_path, spelling_problem
 
 MAX_PATH = 4096
@@ -79,9 +78,10 @@ class ResolvedPath:
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """Folders that decisions depend on. `real` maps each path of `policy.paths()` to where its links lead.
+    """Folders that decisions depend on, in the form of `drives.policy_path`.
 
-    `guarded` maps files and folders, absolute paths without links, to why a person decides about a change of each.
+    `real` maps each path of `policy.paths()` to where its links lead. `guarded` maps files and folders, absolute paths
+    without links, to why a person decides about a change of each.
     """
 
     # The project.
@@ -91,13 +91,6 @@ class Places:
     home: str = ""
     real: Mapping[str, str] = field(default_factory=dict)
     guarded: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not drives.WINDOWS:
-            return
-        for name in ("root", "cwd", "home"):
-            object.__setattr__(self, name, policy_path(getattr(self, name)))
-        object.__setattr__(self, "guarded", {policy_path(path): why for path, why in self.guarded.items()})
 
     @property
     def real_root(self) -> str:

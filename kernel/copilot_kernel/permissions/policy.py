@@ -18,7 +18,7 @@ from ..config import MODE_NAMES, SANDBOXED
 from ..conversation.model import ToolCall
 from . import drives
 from .deny import changed_settings, matches, possible_rule
-from .drives import in_rule
+from .drives import in_rule, policy_path
 from .grants import BYPASS, Grant, grant, is_trusted
 from .patterns import host_of
 from .programs import starts_programs
@@ -267,7 +267,7 @@ def rule_doubt(text: str, question: Question, root: str, home: str = "") -> str 
 
     `root` is the project's folder. Links are not followed: this does not read the disk.
     """
-    rule = parse(text)
+    rule, root, home = parse(text), policy_path(root), policy_path(home)
     if rule.warning or text in (question.suggestion, *question.rules):
         return rule.warning
     start = PolicyContext(rules=Rules(allow=(rule,)), root=root, cwd=root, home=home)

@@ -37,10 +37,6 @@ class PolicyContext(Places):
     rules: Rules = _NO_RULES
     protected: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "protected", tuple(map(policy_path, self.protected)))
-
 
 @dataclass(frozen=True, slots=True)
 class ResolvedCommand:

@@ -17,10 +17,10 @@ from ..acp.messages import Diff
 from ..conversation.excerpt import Excerpt
 from ..conversation.model import ToolCall
 from ..permissions import inputs
-from ..permissions.drives import rules_of
+from ..permissions.drives import rules_of, shown_path
 from . import raw
 from .diff import MAX_SHOWN_LINES, Change, between, compared, counted, parse_unified
-from .tool_call import ChangedLines, output_of, shown_path
+from .tool_call import ChangedLines, output_of
 
 What = Literal["new", "changed", "deleted", "moved"]
 

@@ -15,7 +15,7 @@ from posixpath import normpath
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ..permissions.drives import below, has_drive
+from ..permissions.drives import has_drive, shown_path
 from .plain import CODE_SPAN, is_visible, prose, visible, visible_line
 
 Bundle = dict[str, Any]
@@ -153,7 +153,7 @@ def file_link(path: str, cwd: str) -> str:
     Any other path is text, also one with `..` or hidden characters, and a hidden one. The link is right for a notebook
     in `cwd`, which is the default.
     """
-    inside = below(path, cwd) or path
+    inside = shown_path(path, cwd)
     is_absolute = inside.startswith((".", "/", "~", "\\")) or has_drive(inside)
     is_inside = cwd and normpath(inside) == inside == visible_line(inside) and not is_absolute
     shown = exposed(inside if is_inside else path)

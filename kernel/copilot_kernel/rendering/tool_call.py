@@ -14,7 +14,7 @@ from ..acp.messages import Block, Diff, Location, TerminalContent, TextBlock, To
 from ..conversation.calls import is_of_sub_agent
 from ..conversation.model import ToolCall
 from ..permissions import inputs
-from ..permissions.drives import below
+from ..permissions.drives import shown_path
 from . import raw
 from .attachment import attachment_html, attachment_text
 from .diff import MAX_SHOWN_LINES, Change, amount, diff_html, diff_text, parse_unified, remarks
@@ -224,11 +224,6 @@ def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
     yield from ((shown_path(diff.path, cwd), change_of(call, diff, MAX_SHOWN_LINES)) for diff in diffs)
     if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input))):
         yield ", ".join(shown_path(path, cwd) for path in inputs.paths(call)) or A_FILE, change
-
-
-def shown_path(path: str, cwd: str) -> str:
-    """`path` relative to `cwd` if it lies inside as it is written; any other, also one with `..`, stays whole."""
-    return below(path, cwd) or path
 
 
 def _is_line(command: str) -> bool:

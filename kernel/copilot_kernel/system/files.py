@@ -10,14 +10,14 @@ else:
 
 __all__ = [
     "READING",
-    "OpenFolder",
     "account_home",
     "direct_command",
     "keep_rights",
     "lock",
+    "open_file",
+    "open_folder",
     "other_users",
     "remove_tree",
-    "set_mode",
     "split_command",
     "user_ids",
     "which",

@@ -8,12 +8,11 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
-if TYPE_CHECKING:  # a kernel that starts needs `parent` alone
-    from anyio.abc import Process
+import anyio
 
 if sys.platform != "win32":
     from . import apart
@@ -28,6 +27,8 @@ SHELL = ("/bin/sh", "-c")
 DETACHED: Mapping[str, Any] = {"start_new_session": True}
 """Options of `Popen` for a program that outlives this process and its terminal."""
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ALARM = signal.SIGVTALRM
+"""Signal that nobody else uses, for a limit of time."""
 PIECE_BYTES = 64 * 1024
 """Read at once."""
 _PARENT_SECONDS = 0.5
@@ -46,8 +47,6 @@ class _Pipe:
     def close(self) -> None:
         """Close it without waiting for the other side."""
         if self._descriptor >= 0:
-            import anyio
-
             anyio.notify_closing(self._descriptor)
             with suppress(OSError):
                 os.close(self._descriptor)
@@ -59,8 +58,6 @@ class PipeReader(_Pipe):
 
     async def receive(self) -> bytes:
         """The next piece of any size; `b""` is the end. Never raises; need not wait."""
-        import anyio
-
         with suppress(OSError, anyio.ClosedResourceError):
             while self._descriptor >= 0:
                 try:
@@ -89,8 +86,6 @@ class PipeWriter(_Pipe):
             await self._write()
 
     async def _write(self) -> None:
-        import anyio
-
         if self._descriptor < 0:
             raise anyio.ClosedResourceError
         try:
@@ -109,7 +104,7 @@ class PipeWriter(_Pipe):
 class ProcessTree:
     """A program with what it starts: all processes of its session."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: anyio.abc.Process) -> None:
         self._process = process
 
     @property
@@ -152,8 +147,6 @@ async def start(
 
     `may_be_apart`: as no descendant of this process, after `keep_apart()`. Raises OSError and ValueError.
     """
-    import anyio
-
     command = [*apart.prefix, *argv] if may_be_apart else list(argv)
     with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
         process = await anyio.open_process(
@@ -171,27 +164,9 @@ def add_signal_handler(loop: asyncio.AbstractEventLoop, number: int, callback: C
     loop.add_signal_handler(number, callback)
 
 
-def interrupt(thread: int) -> None:
-    """Send SIGINT to the main thread, whose identifier is `thread`."""
-    signal.pthread_kill(thread, signal.SIGINT)
-
-
-@contextmanager
-def alarm(seconds: float, again: float, fire: Callable[..., Any]) -> Iterator[None]:
-    """Call `fire` on the main thread after `seconds`, and then every `again` seconds, until the block ends.
-
-    A timer of the user's goes off afterwards.
-    """
-    began = time.monotonic()
-    handler = signal.signal(signal.SIGALRM, fire)
-    users, interval = signal.setitimer(signal.ITIMER_REAL, seconds, again)
-    try:
-        yield
-    finally:
-        left = max(users - (time.monotonic() - began), again) if users else 0.0
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
-        signal.setitimer(signal.ITIMER_REAL, left, interval)
+def interrupt(thread: int, number: signal.Signals = signal.SIGINT) -> None:
+    """Send a signal to the main thread, whose identifier is `thread`."""
+    signal.pthread_kill(thread, number)
 
 
 def parent() -> int:

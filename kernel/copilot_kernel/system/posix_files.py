@@ -19,59 +19,23 @@ READING = os.O_RDONLY | os.O_NONBLOCK
 """Flags that open a file for reading without waiting for what is no regular one."""
 MIN_PERSON_UID = 500 if sys.platform == "darwin" else 1000
 """Accounts of people have this uid or a higher one."""
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _NOBODY = 65534
 _NO_LOGIN = frozenset({"nologin", "false"})
 
 
-class OpenFolder:
-    """A folder by its descriptor: nothing in it is reached through a link, whatever is swapped meanwhile."""
+def open_folder(path: str, within: int | None) -> int | None:
+    """Open a folder, relative to the open folder `within`. Raises OSError, also if it is a link."""
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=within)
 
-    def __init__(self, path: str, within: int | None = None) -> None:
-        """Raises OSError, also if `path` is a link."""
-        self._descriptor = os.open(path, _FOLDER, dir_fd=within)
 
-    def enter(self, name: str) -> OpenFolder:
-        """The folder `name` in it. Raises OSError."""
-        return OpenFolder(name, self._descriptor)
-
-    def make_folder(self, name: str) -> None:
-        os.mkdir(name, dir_fd=self._descriptor)
-
-    def stat(self, name: str) -> os.stat_result:
-        """Return the state of what is there itself, without following links."""
-        return os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
-
-    def open(self, name: str, flags: int, mode: int = 0o600) -> int:
-        """A descriptor of the file `name`. Raises OSError, also if it is a link."""
-        return os.open(name, flags | _FILE, mode, dir_fd=self._descriptor)
-
-    def is_writable(self, name: str) -> bool:
-        return os.access(name, os.W_OK, dir_fd=self._descriptor)
-
-    def replace(self, name: str, new: str) -> None:
-        """Put the file `new` in the place of `name`."""
-        os.replace(new, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
-
-    def unlink(self, name: str) -> None:
-        os.unlink(name, dir_fd=self._descriptor)
-
-    def sync(self) -> None:
-        os.fsync(self._descriptor)
-
-    def close(self) -> None:
-        os.close(self._descriptor)
+def open_file(path: str, flags: int, mode: int, within: int | None) -> int:
+    """Open a file, relative to the open folder `within`. Raises OSError, also if it is a link."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, mode, dir_fd=within)
 
 
 def lock(descriptor: int) -> None:
     """Lock an open file until it is closed. Raises BlockingIOError if it is locked already, OSError if it cannot be."""
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def set_mode(descriptor: int, mode: int) -> None:
-    """Set the permissions of an open file."""
-    os.fchmod(descriptor, mode)
 
 
 def keep_rights(descriptor: int, before: os.stat_result) -> None:

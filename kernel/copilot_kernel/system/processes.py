@@ -9,6 +9,7 @@ else:
     from .posix import *
 
 __all__ = [
+    "ALARM",
     "DETACHED",
     "ENDING_SIGNALS",
     "PIECE_BYTES",
@@ -17,7 +18,6 @@ __all__ = [
     "PipeWriter",
     "ProcessTree",
     "add_signal_handler",
-    "alarm",
     "interrupt",
     "keep_apart",
     "parent",

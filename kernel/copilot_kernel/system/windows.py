@@ -8,19 +8,22 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import anyio
+import psutil
 
 if sys.platform == "win32":
     import _winapi
 
-    from .jobs import Job
+    import pywintypes
+    import win32job
+
     from .windows_files import direct_command
 
 assert sys.platform == "win32"
@@ -30,9 +33,10 @@ T = TypeVar("T")
 SHELL = (os.environ.get("COMSPEC", r"C:\Windows\System32\cmd.exe"), "/d", "/s", "/c")
 DETACHED: Mapping[str, Any] = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP}
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
+ALARM = signal.SIGBREAK
 PIECE_BYTES = 64 * 1024
-_SUSPENDED = 0x00000004
-_FLAGS = _SUSPENDED | subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+_CREATE_SUSPENDED = 0x4
+_FLAGS = _CREATE_SUSPENDED | subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
 
 
 # -- pipes ----------------------------------------------------------------------------------------------------------
@@ -133,7 +137,7 @@ def _write(descriptor: int, data: bytes) -> None:
 class ProcessTree:
     """A program with all that it starts, in a Job Object."""
 
-    def __init__(self, process: subprocess.Popen[bytes], job: Job) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], job: Any) -> None:
         self._process, self._job = process, job
         self._end = _Worker().end(process.wait)
 
@@ -152,15 +156,16 @@ class ProcessTree:
 
     def terminate(self) -> None:
         """End the processes: Windows has no way to ask."""
-        self._job.kill()
+        self.kill()
 
     def kill(self) -> None:
         """End the processes."""
-        self._job.kill()
+        with suppress(pywintypes.error):  # released
+            win32job.TerminateJobObject(self._job, 1)
 
     def release(self) -> None:
         """Call this when the tree has ended."""
-        self._job.close()
+        self._job.Close()
 
 
 async def start(
@@ -174,26 +179,24 @@ async def start(
     may_be_apart: bool = False,
 ) -> ProcessTree:
     """Start a program. Its tree is killed if this process ends before `release()`. Raises OSError and ValueError."""
-    job = Job()
+    line, job = _command_line(argv, cwd, env), _new_job()
+    process = subprocess.Popen(line, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env, creationflags=_FLAGS)
     try:
-        process = subprocess.Popen(
-            _command_line(argv, cwd, env),
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            cwd=cwd,
-            env=env,
-            creationflags=_FLAGS,
-        )
-        try:
-            job.adopt(int(process._handle))  # type: ignore[attr-defined]
-        except OSError:
-            process.kill()
-            raise
-    except BaseException:
-        job.close()
-        raise
+        win32job.AssignProcessToJobObject(job, int(process._handle))  # type: ignore[attr-defined]
+        psutil.Process(process.pid).resume()
+    except (pywintypes.error, psutil.Error) as error:
+        process.kill()
+        raise OSError(str(error)) from error
     return ProcessTree(process, job)
+
+
+def _new_job() -> Any:
+    """Return the handle of a Job Object. What is in it ends when the handle is closed, and so with this process."""
+    job = win32job.CreateJobObject(None, "")
+    limits = win32job.QueryInformationJobObject(job, win32job.JobObjectExtendedLimitInformation)
+    limits["BasicLimitInformation"]["LimitFlags"] |= win32job.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+    win32job.SetInformationJobObject(job, win32job.JobObjectExtendedLimitInformation, limits)
+    return job
 
 
 def _command_line(argv: Sequence[str], cwd: str | os.PathLike[str], environ: Mapping[str, str]) -> str | list[str]:
@@ -222,31 +225,9 @@ def add_signal_handler(loop: asyncio.AbstractEventLoop, number: int, callback: C
     signal.signal(number, handle)
 
 
-def interrupt(thread: int) -> None:
-    """Send SIGINT to the main thread, whose identifier is `thread`."""
-    signal.raise_signal(signal.SIGINT)
-
-
-@contextmanager
-def alarm(seconds: float, again: float, fire: Callable[..., Any]) -> Iterator[None]:
-    """Call `fire` on the main thread after `seconds`, and then every `again` seconds, until the block ends."""
-    is_over = threading.Event()
-
-    def ring() -> None:
-        pause = seconds
-        while not is_over.wait(pause):
-            signal.raise_signal(signal.SIGBREAK)
-            pause = again
-
-    handler = signal.signal(signal.SIGBREAK, fire)
-    ringing = threading.Thread(target=ring, daemon=True)
-    ringing.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        ringing.join()
-        signal.signal(signal.SIGBREAK, signal.SIG_DFL if handler is None else handler)
+def interrupt(thread: int, number: signal.Signals = signal.SIGINT) -> None:
+    """Send a signal to the main thread, whose identifier is `thread`."""
+    signal.raise_signal(number)
 
 
 def parent() -> int:

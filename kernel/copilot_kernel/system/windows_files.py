@@ -24,53 +24,24 @@ assert sys.platform == "win32"
 
 READING = os.O_RDONLY | os.O_BINARY
 _ENDINGS = ".COM;.EXE;.BAT;.CMD"
-_NOT_PEOPLE = frozenset({"all users", "default", "default user", "defaultapppool", "public"})
 
 
-class OpenFolder:
-    """A folder by its path: links are refused, but it is not noticed if one is put there after the look."""
-
-    def __init__(self, path: str) -> None:
-        """Raises OSError, also if `path` is a link."""
-        self._path = path
-        if not stat.S_ISDIR(_unlinked(path).st_mode):
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-
-    def enter(self, name: str) -> OpenFolder:
-        return OpenFolder(self._at(name))
-
-    def make_folder(self, name: str) -> None:
-        os.mkdir(self._at(name))
-
-    def stat(self, name: str) -> os.stat_result:
-        return os.lstat(self._at(name))
-
-    def open(self, name: str, flags: int, mode: int = 0o600) -> int:
-        if os.path.lexists(self._at(name)):
-            _unlinked(self._at(name))
-        return os.open(self._at(name), flags | os.O_BINARY, mode)
-
-    def is_writable(self, name: str) -> bool:
-        return os.access(self._at(name), os.W_OK)
-
-    def replace(self, name: str, new: str) -> None:
-        os.replace(self._at(new), self._at(name))
-
-    def unlink(self, name: str) -> None:
-        os.unlink(self._at(name))
-
-    def sync(self) -> None:
-        """Folders cannot be written through here."""
-
-    def close(self) -> None:
-        """Do nothing: nothing is open."""
-
-    def _at(self, name: str) -> str:
-        return os.path.join(self._path, name)
+def open_folder(path: str, within: int | None) -> int | None:
+    """Open nothing: folders are known by their paths. Raises OSError if it is no folder, or a link."""
+    if not stat.S_ISDIR(_not_link(path).st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    return None
 
 
-def _unlinked(path: str) -> os.stat_result:
-    """Raises OSError if it is a link of any kind, junctions included."""
+def open_file(path: str, flags: int, mode: int, within: int | None) -> int:
+    """Open a file. Raises OSError, also if it is a link."""
+    if os.path.lexists(path):
+        _not_link(path)
+    return os.open(path, flags | os.O_BINARY, mode)
+
+
+def _not_link(path: str) -> os.stat_result:
+    """Return the state. Raises OSError if it is a link of any kind, junctions included."""
     found = os.lstat(path)
     if found.st_file_attributes & stat.FILE_ATTRIBUTE_REPARSE_POINT:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
@@ -84,10 +55,6 @@ def lock(descriptor: int) -> None:
     """
     if not lock_descriptor(descriptor, blocking=False):
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-
-
-def set_mode(descriptor: int, mode: int) -> None:
-    """Do nothing."""
 
 
 def keep_rights(descriptor: int, before: os.stat_result) -> None:
@@ -112,12 +79,8 @@ def user_ids() -> tuple[int, int]:
 
 
 def other_users() -> Iterator[str]:
-    """Names of other people who have a profile on this machine."""
-    own = Path.home()
-    with suppress(OSError):
-        for profile in own.parent.iterdir():
-            if profile.is_dir() and profile != own and profile.name.lower() not in _NOT_PEOPLE:
-                yield profile.name
+    """Return nothing: accounts are not looked for."""
+    return iter(())
 
 
 # -- programs -------------------------------------------------------------------------------------------------------
