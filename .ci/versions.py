@@ -21,7 +21,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 RESOLUTIONS = {"oldest": "lowest-direct", "pinned": "highest", "newest": "highest"}
-EXTRAS = ("lab", "terminal")
 TOOLS = (
     *("hypothesis", "httpx", "jsonschema", "jupyter-console", "jupyter-kernel-test", "matplotlib", "nbval", "numpy"),
     *("openai", "pandas", "papermill", "pexpect", "psutil", "pytest", "pytest-timeout"),
@@ -108,8 +107,7 @@ def install(python: str, name: str, folder: Path, environment: Path) -> None:
     compiling = ("pip", "compile", "--python", python, "--no-annotate", "--no-header", "--output-file")
     ours, everything, wanted = (folder / each for each in ("ours.txt", "everything.txt", "wanted.in"))
     ours.write_text("\n".join(pin for pin in pins if name == "pinned" or pin.partition("==")[0] not in direct))
-    extras = (option for extra in EXTRAS for option in ("--extra", extra))
-    uv(*compiling, ours, "--resolution", RESOLUTIONS[name], *extras, "pyproject.toml")
+    uv(*compiling, ours, "--resolution", RESOLUTIONS[name], "--extra", "lab", "pyproject.toml")
     wanted.write_text("\n".join((*TOOLS, ours.read_text())))
     everything.write_text("\n".join(pins))
     uv(*compiling, everything, wanted)

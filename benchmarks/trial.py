@@ -180,6 +180,9 @@ class Notebook:
         }
 
 
+Notebooks = list[Notebook]
+
+
 class Cell:
     """A cell that was sent. What it says is known after `end`."""
 

@@ -15,8 +15,11 @@ from .trusting import trust_environment
 
 NEVER_SKIPPED_IN_CI = ("browser", "real_agent", "engine", "sandbox")
 PLAYED = "tests/real/"
-LONG_FIRST = (PLAYED, "tests/test_chaos.py", "tests/jupyter/", "tests/ipython/", "tests/server/")
-"""Files that start kernels, servers and agents come first: the quick ones then fill both workers to the end."""
+LONG_FIRST = (
+    *(PLAYED, "tests/windows/", "tests/test_chaos.py", "tests/jupyter/", "tests/ipython/", "tests/server/"),
+    *("tests/browser/test_missed_turns.py", "tests/browser/test_measurements.py"),
+)
+"""Files that take long come first, in this order: the quick ones then fill all workers to the end."""
 
 # A busy machine is no fault of what is tested.
 settings.register_profile("calm", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -82,9 +85,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.startswith(PLAYED):
             item.add_marker(pytest.mark.timeout(3600))
-    items.sort(
-        key=lambda item: (item.get_closest_marker("browser") is not None, not item.nodeid.startswith(LONG_FIRST))
-    )
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> tuple[bool, int]:
+    places = (place for place, prefix in enumerate(LONG_FIRST) if item.nodeid.startswith(prefix))
+    return item.get_closest_marker("browser") is not None, next(places, len(LONG_FIRST))
 
 
 @pytest.hookimpl(optionalhook=True)

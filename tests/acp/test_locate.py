@@ -71,8 +71,8 @@ def test_a_program_that_only_shells_find_is_named_with_its_place(program, enviro
     found = program(f"home/{folder}/{name}")
     with pytest.raises(AgentNotFound) as caught:
         locate(command, environ)
-    told = f"{NOT_ON_PATH.format(name)}, but at {found}"
-    assert (str(caught.value), caught.value.hint) == (told, START_THERE.format(name))
+    expected = f"{NOT_ON_PATH.format(name)}, but at {found}"
+    assert (str(caught.value), caught.value.hint) == (expected, START_THERE.format(name))
 
 
 @pytest.mark.parametrize(

@@ -197,8 +197,8 @@ def process(start="pass", turn="pass"):
 async def test_one_that_exits_at_the_start_reports_its_code_and_last_words_and_no_time_helps(start, ending, says):
     with pytest.raises(AgentStartFailed) as caught:
         await refused(launch := process(start))
-    told, _, words = str(caught.value).partition("\n")
-    assert (told, caught.value.stderr) == (f"the agent stopped before it was ready: {ending}", words)
+    happened, _, words = str(caught.value).partition("\n")
+    assert (happened, caught.value.stderr) == (f"the agent stopped before it was ready: {ending}", words)
     assert words.startswith(says)
     assert caught.value.hint == start_advice(launch) == START_THERE.format(sys.executable)
     assert isinstance(caught.value.__cause__, AgentExited)

@@ -144,23 +144,6 @@ async def unasked(stage: Stage, argument: str) -> None:
     await files.run(stage, argument)
 
 
-async def storm(stage: Stage, argument: str) -> None:
-    """`storm N [RATE]`: N updates of all kinds, most about one tool call, RATE a second (0: as fast as they go)."""
-    amount, rate = numbers(argument, (1000, 0))
-    id = await stage.begin("other", "A storm", {"updates": int(amount)})
-    async for number in _paced(int(amount), rate):
-        match number % 8:
-            case 0:
-                await stage.say(f"{number} ")
-            case 1:
-                await stage.think(f"{number} ")
-            case 2:
-                await stage.plan(0, f"Step {number}", "Then rest")
-            case _:
-                await stage.change(id, status="in_progress", content=content(f"Update {number}"))
-    await stage.change(id, status="completed")
-
-
 async def long(stage: Stage, argument: str) -> None:
     """`long BYTES CHUNKS RATE`: markdown of that many bytes, RATE chunks a second (0: as fast as they go)."""
     size, pieces, rate = numbers(argument, (10_000, 100, 0))
@@ -359,7 +342,7 @@ DIRECTIVES: Mapping[str, Directive] = {
     **CLIENT,
     **{
         directive.__name__: directive
-        for directive in (say, raw, ask, delete, slow, plan, edit, create, unasked, storm, long, remember)
+        for directive in (say, raw, ask, delete, slow, plan, edit, create, unasked, long, remember)
     },
     **{directive.__name__: directive for directive in (commands, echo, mcp, withdraw, request, elicit, swap)},
     "read": files.read,

@@ -114,7 +114,6 @@ SWITCHES = {
     "no-load": "has no `session/load`",
     "no-resume": "has no `session/resume`",
     "no-list": "has no `session/list`",
-    "no-delete": "has no `session/delete`",
     "page": "=N answers `session/list` with N sessions at a time",
     "uri-modes": "has Copilot's modes, whose ids are URIs",
     "more-options": "has groups, an unknown category, and yes or no for clients that know it",

@@ -10,8 +10,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.agent.attempts import ATTEMPTS, Place
+from tests.agent.attempts import ATTEMPTS
 from tests.agent.network_attempts import NETWORK_ATTEMPTS
+from tests.agent.steps import Place
 
 MODES = {"currentModeId": "m", "availableModes": [{"id": "m", "name": "Mode"}]}
 """Else they are waited for."""

@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import ProxyHandler, build_opener
 
-from .attempts import FOUND, SECONDS, Attempt, Step, enter, perform
+from .attempts import FOUND
+from .steps import SECONDS, Attempt, Step, enter, perform
 
 NETWORK_FOR_ROOT = {"raw_socket", "network_of_another"}
 

@@ -23,7 +23,7 @@ from ..rendering.samples import entries
 from .axe import findings
 from .lab import Lab, Notebook
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 OUTPUT = ".jp-OutputArea-output"
 ANSWER = """# Done

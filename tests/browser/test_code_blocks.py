@@ -53,10 +53,9 @@ def test_a_code_block_of_an_answer_is_copied_and_inserted_below(
     expect(tools).to_have_count(0)
 
 
-@BOTH
-def test_a_new_copilot_notebook_says_what_to_type(context: BrowserContext, lab: Lab, classic: bool) -> None:
+def test_a_new_copilot_notebook_says_what_to_type(context: BrowserContext, lab: Lab) -> None:
     path = lab.write("hint.ipynb", "", "")
-    notebook = Notebook.open(context, lab, "hint.ipynb", classic=classic)
+    notebook = Notebook.open(context, lab, "hint.ipynb")
     expect(notebook.page.locator(".jp-NotebookPanel:visible .copilot-notebook")).to_have_count(1)
     assert "%help lists commands" in notebook.cell(0).evaluate(HINT)
     assert notebook.cell(1).evaluate(HINT) == "none"
@@ -68,14 +67,13 @@ def test_a_new_copilot_notebook_says_what_to_type(context: BrowserContext, lab: 
     notebook.save()
     assert "%help" not in path.read_text()
 
-    other = Notebook.new(context, lab, "other.ipynb", "", kernel="python3", classic=classic)
+    other = Notebook.new(context, lab, "other.ipynb", "", kernel="python3")
     assert other.cell(0).evaluate(HINT) == "none"
 
 
-@BOTH
-def test_a_prompt_wraps_and_is_markdown_as_long_as_it_is_one(context: BrowserContext, lab: Lab, classic: bool) -> None:
+def test_a_prompt_wraps_and_is_markdown_as_long_as_it_is_one(context: BrowserContext, lab: Lab) -> None:
     cells = ("%%copilot\nNot **in** this file", "x = 1")
-    notebook = Notebook.new(context, lab, f"prompts-{classic}.ipynb", *cells, kernel="python3", classic=classic)
+    notebook = Notebook.new(context, lab, "prompts.ipynb", *cells, kernel="python3")
     looks = f"looks => JSON.stringify(({LOOKS})()) === JSON.stringify(looks)"
     notebook.page.wait_for_function(looks, arg=[MARKDOWN, PYTHON])
     notebook.command("notebook:insert-cell-below")
@@ -88,7 +86,5 @@ def test_a_prompt_wraps_and_is_markdown_as_long_as_it_is_one(context: BrowserCon
     notebook.page.keyboard.type("%")
     notebook.page.wait_for_function(looks, arg=[MARKDOWN, PYTHON, PYTHON])
 
-    notebook = Notebook.new(
-        context, lab, f"prompts-copilot-{classic}.ipynb", "What **is** it?", "%help", classic=classic
-    )
+    notebook = Notebook.new(context, lab, "prompts-copilot.ipynb", "What **is** it?", "%help")
     notebook.page.wait_for_function(looks, arg=[MARKDOWN, ["text/x-markdown", True, False]])

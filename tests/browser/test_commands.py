@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from .lab import Lab, Notebook
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 
 def test_what_is_picked_is_set_at_once_and_no_picker_blocks_run_all(context: BrowserContext, lab: Lab) -> None:

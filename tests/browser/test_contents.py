@@ -7,7 +7,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from .lab import BOTH, Lab, Notebook
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 SHOWN = (
     "() => [...window.jupyterapp.shell.widgets('left')].find(each => each.id === 'table-of-contents').model !== null"
@@ -58,8 +58,7 @@ def test_a_copilot_notebook_is_not_searched_for_headings_of_outputs(
     assert shown["sanitized"] > 0
 
 
-@BOTH
-def test_a_python_notebook_keeps_the_headings_of_its_outputs(context: BrowserContext, lab: Lab, classic: bool) -> None:
+def test_a_python_notebook_keeps_the_headings_of_its_outputs(context: BrowserContext, lab: Lab) -> None:
     notebook = Notebook.new(
         context,
         lab,
@@ -68,7 +67,6 @@ def test_a_python_notebook_keeps_the_headings_of_its_outputs(context: BrowserCon
         f"%%copilot\ndemo: {ANSWER}",
         HEADINGS,
         kernel="python3",
-        classic=classic,
     )
     notebook.run(0, 1, 2)
     shown = refreshed(notebook)

@@ -124,13 +124,12 @@ def test_stop_cancels_the_turn_and_the_cells_behind_it(context: BrowserContext, 
     expect(notebook.output(2)).to_contain_text("Alive.")
 
 
-@BOTH
 def test_a_missing_agent_is_a_card_and_no_second_error_and_the_demo_agent_is_a_click_away(
-    context: BrowserContext, lab: Lab, classic: bool
+    context: BrowserContext, lab: Lab
 ) -> None:
-    lab.add_kernel(name := f"agentless-{classic:d}", COPILOT_KERNEL_AGENT="no-such-agent --acp")
-    path = lab.write("missing.ipynb", "demo: say Here.", kernel=name)
-    notebook = Notebook.open(context, lab, "missing.ipynb", classic=classic)
+    lab.add_kernel("agentless", COPILOT_KERNEL_AGENT="no-such-agent --acp")
+    path = lab.write("missing.ipynb", "demo: say Here.", kernel="agentless")
+    notebook = Notebook.open(context, lab, "missing.ipynb")
     notebook.run(0, wait=False)
     expect(notebook.output(0)).to_contain_text("no-such-agent")
     expect(notebook.output(0).get_by_text("Failed: see above")).to_be_hidden()

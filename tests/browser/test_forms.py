@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, expect
 from .lab import Lab, Notebook
 from .test_first_use import DEAD_WIDGET, plain
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 
 def test_a_form_is_filled_in_by_keyboard_and_the_saved_notebook_reads_well(context: BrowserContext, lab: Lab) -> None:

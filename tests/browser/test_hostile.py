@@ -92,16 +92,13 @@ SVG = base64.b64encode(
 ).decode()
 
 
-def prompt(index: int, payload: str) -> str:
-    """One turn with this payload everywhere, and a harmless word by which we see that the text is there."""
-    text = f"{READABLE.format(index)} {payload}"
+def prompt(text: str) -> str:
+    """One turn with this text everywhere."""
     return "demo: say start\\n\\n\n" + "\n".join("raw " + json.dumps(update) for update in fields(text))
 
 
 def test_no_script_runs_no_request_leaves_and_the_text_stays_readable(context: BrowserContext, lab: Lab) -> None:
-    notebook = Notebook.new(
-        context, lab, "hostile.ipynb", *(prompt(index, payload) for index, payload in enumerate(PAYLOADS))
-    )
+    notebook = Notebook.new(context, lab, "hostile.ipynb", *map(prompt, TOGETHER.values()))
     dialogs: list[str] = []
     notebook.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     check(notebook, dialogs, run=True)
@@ -113,13 +110,13 @@ def test_no_script_runs_no_request_leaves_and_the_text_stays_readable(context: B
 
 def check(notebook: Notebook, dialogs: list[str], run: bool) -> None:
     """Look at every cell, open what is folded, and see that nothing happened."""
-    for index in range(len(PAYLOADS)):
+    for index, name in enumerate(TOGETHER):
         if run:
             notebook.run(index)
         output = notebook.output(index)
         output.scroll_into_view_if_needed()
         output.evaluate("output => output.querySelectorAll('details').forEach(fold => { fold.open = true })")
-        expect(output).to_contain_text(READABLE.format(index))
+        expect(output).to_contain_text(name)
         assert output.locator("script, iframe, form, object, embed, style, link, video").count() == 0
         assert output.locator("a[href^='javascript' i], a[href^='data:' i]").count() == 0
         assert output.get_by_role("button", name="Allow once").count() == 0

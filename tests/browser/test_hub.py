@@ -11,7 +11,6 @@ from .chat_page import DECODED, Chat
 from .hub import OTHER, PASSWORD, USER, Hub, require_proxy, running_hub
 from .lab import Notebook
 from .story import INTERRUPT
-from .test_missed_turns import ALLOW, gate, kept, reload, turn
 
 pytestmark = pytest.mark.browser
 
@@ -31,12 +30,12 @@ def sign_in(page: Page, user: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def opened(context: BrowserContext, hub: Hub, user: str, *cells: str, name: str = "hub.ipynb") -> Notebook:
+def opened(context: BrowserContext, hub: Hub, user: str, *cells: str) -> Notebook:
     """A notebook in JupyterLab, by a user who signs in."""
     lab = hub.lab(user)
-    lab.write(name, *cells)
+    lab.write("hub.ipynb", *cells)
     notebook = Notebook(context.new_page())
-    notebook.page.goto(lab.address(name))
+    notebook.page.goto(lab.address("hub.ipynb"))
     sign_in(notebook.page, user)
     notebook.wait_ready()
     return notebook
@@ -85,19 +84,6 @@ def test_in_notebooks_of_two_users_one_allows_an_edit_while_the_other_stops_the_
             notebook.run(1)
             expect(notebook.output(1)).to_contain_text("Next.")
     assert [path.name for path in hub.root.glob("home/*/*.txt")] == [f"{USER}.txt"]
-
-
-def test_a_page_that_is_loaded_again_shows_the_turn_to_its_end(context: BrowserContext, hub: Hub) -> None:
-    lab = hub.lab()
-    gate(lab).touch()
-    notebook = opened(context, hub, USER, turn(lab), name="again.ipynb")
-    notebook.run(0, wait=False)
-    expect(notebook.button(0, ALLOW)).to_be_enabled()
-    reload(notebook)
-    notebook.button(0, ALLOW).click()
-    expect(notebook.output(0)).to_contain_text("Done.")
-    assert kept(notebook)[0] == 1
-    (lab.root / "made.txt").unlink()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from .lab import Lab, Notebook
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 MAX_HEIGHT = 800
 """Pixels, in a window of 1400: one screen."""

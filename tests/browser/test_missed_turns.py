@@ -3,7 +3,8 @@
 import random
 import re
 import urllib.request
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ KERNEL = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.ker
 SOURCES = (
     "() => window.jupyterapp.shell.currentWidget.content.widgets.map(({ model }) => model.sharedModel.getSource())"
 )
+LATER = ("wait {later}", "say Later.")
 DURATION = re.compile(r" · \d+(\.\d+)? s\b")
 
 
@@ -39,8 +41,9 @@ def gate(lab: Lab, name: str = "go") -> Path:
 
 
 def turn(lab: Lab, *more: str) -> str:
-    """A prompt: the agent answers, waits, asks, and does it."""
-    return "\n".join(("demo: say First.\\n\\n", f"wait {gate(lab)}", "create made.txt yes", "say Done.", *more))
+    """A prompt: the agent answers, waits for a gate, asks, does it, and goes on with `more`."""
+    steps = ("demo: say First.\\n\\n", "wait {go}", "create made.txt yes", "say Done.", *more)
+    return "\n".join(steps).format(go=gate(lab), later=gate(lab, "later"))
 
 
 def reload(notebook: Notebook, *, saved: bool = False) -> None:
@@ -52,7 +55,11 @@ def reload(notebook: Notebook, *, saved: bool = False) -> None:
     notebook.page.locator(".jp-NotebookPanel:visible .jp-CodeCell").first.wait_for()
 
 
-def kept(notebook: Notebook, index: int = 0) -> tuple[int, list[tuple[str, Any]]]:
+Kept = tuple[int, list[tuple[str, Any]]]
+Undisturbed = Callable[..., Kept]
+
+
+def kept(notebook: Notebook, index: int = 0) -> Kept:
     """Prompt number and outputs of a cell: the text of each, and the conversation's record of the turn."""
     notebook.page.wait_for_function(
         "index => window.jupyterapp.shell.currentWidget.content.widgets[index].model.executionCount", arg=index
@@ -82,31 +89,37 @@ def restart(lab: Lab, kernel: str) -> None:
     urllib.request.urlopen(request, timeout=LIMIT).close()
 
 
-def undisturbed(
-    context: BrowserContext, lab: Lab, prompt: str, kernel: str = "copilot"
-) -> tuple[int, list[tuple[str, Any]]]:
-    """The same turn on a page that stays."""
-    gate(lab).touch()
-    notebook = Notebook.new(context, lab, "undisturbed.ipynb", prompt, kernel=kernel)
-    notebook.run(0, wait=False)
-    notebook.button(0, ALLOW).click()
-    found = kept(notebook)
-    notebook.page.close()
-    gate(lab).unlink()
-    (lab.root / "made.txt").unlink()
-    return found
+@pytest.fixture(scope="module")
+def undisturbed(profile: BrowserContext, server: Lab) -> Undisturbed:
+    """What `kept` finds of a turn on a page that stays, once for each turn."""
+    lab = server.of_test("undisturbed")
+    for name in ("go", "later"):
+        gate(lab, name).touch()
+
+    @cache
+    def outputs(*more: str) -> Kept:
+        notebook = Notebook.new(profile, lab, f"undisturbed-{len(more)}.ipynb", turn(lab, *more))
+        notebook.run(0, wait=False)
+        notebook.button(0, ALLOW).click()
+        found = kept(notebook)
+        notebook.page.close()
+        (lab.root / "made.txt").unlink()
+        return found
+
+    return outputs
 
 
 @pytest.mark.long
-def test_whenever_it_is_loaded_again_the_page_shows_what_became_of_the_turn(context: BrowserContext, lab: Lab) -> None:
+def test_whenever_it_is_loaded_again_the_page_shows_what_became_of_the_turn(
+    context: BrowserContext, lab: Lab, undisturbed: Undisturbed
+) -> None:
     dice, later = random.Random(41), gate(lab, "later")
-    prompt = turn(lab, f"wait {later}", "slow 20 0.05")
-    later.touch()
-    expected = undisturbed(context, lab, prompt)
+    more = ("wait {later}", "slow 20 0.05")
+    expected = undisturbed(*more)
     for number in range(20):
         for path in (gate(lab), later, lab.root / "made.txt"):
             path.unlink(missing_ok=True)
-        notebook = Notebook.new(context, lab, f"random-{number}.ipynb", prompt)
+        notebook = Notebook.new(context, lab, f"random-{number}.ipynb", turn(lab, *more))
         notebook.run(0, wait=False)
         acts = [gate(lab).touch, notebook.button(0, ALLOW).click, later.touch]
         acts.insert(dice.randrange(4), partial(reload, notebook, saved=dice.random() < 0.5))
@@ -119,9 +132,9 @@ def test_whenever_it_is_loaded_again_the_page_shows_what_became_of_the_turn(cont
 
 @BOTH
 def test_a_page_that_was_loaded_again_while_the_answer_came_shows_it_to_its_end(
-    context: BrowserContext, lab: Lab, classic: bool
+    context: BrowserContext, lab: Lab, undisturbed: Undisturbed, classic: bool
 ) -> None:
-    expected = undisturbed(context, lab, turn(lab))
+    expected = undisturbed()
     notebook = Notebook.new(context, lab, "streaming.ipynb", turn(lab), classic=classic)
     notebook.run(0, wait=False)
     expect(notebook.output(0)).to_contain_text("First.")
@@ -135,9 +148,9 @@ def test_a_page_that_was_loaded_again_while_the_answer_came_shows_it_to_its_end(
 
 
 def test_a_page_that_was_loaded_again_with_an_open_question_shows_what_its_answer_did(
-    context: BrowserContext, lab: Lab
+    context: BrowserContext, lab: Lab, undisturbed: Undisturbed
 ) -> None:
-    expected = undisturbed(context, lab, turn(lab))
+    expected = undisturbed()
     notebook = asking(context, lab, "asking.ipynb", turn(lab))
     notebook.wait_saved()
     reload(notebook)
@@ -151,13 +164,10 @@ def test_a_page_that_was_loaded_again_with_an_open_question_shows_what_its_answe
 
 
 def test_a_click_counts_and_is_seen_although_the_page_is_loaded_again_before_its_effect(
-    context: BrowserContext, lab: Lab
+    context: BrowserContext, lab: Lab, undisturbed: Undisturbed
 ) -> None:
-    prompt = turn(lab, f"wait {gate(lab, 'later')}", "say Later.")
-    gate(lab, "later").touch()
-    expected = undisturbed(context, lab, prompt)
-    gate(lab, "later").unlink()
-    notebook = asking(context, lab, "clicked.ipynb", prompt)
+    expected = undisturbed(*LATER)
+    notebook = asking(context, lab, "clicked.ipynb", turn(lab, *LATER))
     notebook.button(0, ALLOW).click()
     until((lab.root / "made.txt").exists, "the effect of the click", limit=LIMIT)
     reload(notebook)
@@ -166,8 +176,10 @@ def test_a_click_counts_and_is_seen_although_the_page_is_loaded_again_before_its
     assert kept(notebook) == expected
 
 
-def test_a_page_that_has_lost_its_connection_writes_what_it_has_missed(context: BrowserContext, lab: Lab) -> None:
-    expected = undisturbed(context, lab, turn(lab))
+def test_a_page_that_has_lost_its_connection_writes_what_it_has_missed(
+    context: BrowserContext, lab: Lab, undisturbed: Undisturbed
+) -> None:
+    expected = undisturbed()
     sockets: list[WebSocketRoute] = []
     is_lost = False
 
@@ -211,14 +223,10 @@ def test_a_tab_that_was_open_before_the_first_turn_goes_on_when_the_one_that_ask
 
 
 def test_of_two_tabs_only_the_one_that_asked_writes_and_the_other_goes_on_without_it(
-    context: BrowserContext, lab: Lab
+    context: BrowserContext, lab: Lab, undisturbed: Undisturbed
 ) -> None:
-    later = gate(lab, "later")
-    prompt = turn(lab, f"wait {later}", "say Later.")
-    later.touch()
-    expected = undisturbed(context, lab, prompt)
-    later.unlink()
-    first = asking(context, lab, "tabs.ipynb", prompt)
+    expected = undisturbed(*LATER)
+    first = asking(context, lab, "tabs.ipynb", turn(lab, *LATER))
     first.wait_saved()
     second = Notebook(context.new_page())
     second.page.goto(lab.address("tabs.ipynb"))
@@ -229,7 +237,7 @@ def test_of_two_tabs_only_the_one_that_asked_writes_and_the_other_goes_on_withou
     assert second.page.evaluate(OUTPUTS, 0) == saved
     first.page.close()
     expect(second.output(0)).to_contain_text("Done.")
-    later.touch()
+    gate(lab, "later").touch()
     assert kept(second) == expected
 
 
@@ -273,9 +281,9 @@ def test_a_turn_that_ended_while_no_page_was_there_is_complete(context: BrowserC
 
 
 def test_nothing_is_written_into_a_cell_that_was_changed_meanwhile_but_offered(
-    context: BrowserContext, lab: Lab
+    context: BrowserContext, lab: Lab, undisturbed: Undisturbed
 ) -> None:
-    expected = undisturbed(context, lab, turn(lab))
+    expected = undisturbed()
     notebook = asking(context, lab, "changed.ipynb", turn(lab), "demo: say Another.")
     notebook.wait_saved()
     notebook.page.evaluate(

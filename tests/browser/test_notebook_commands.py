@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, expect
 from .driven import CELLS
 from .lab import BOTH, Lab, Notebook
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 GIVE = """async ([selector, kind, name, type, text]) => {
   const data = new DataTransfer();
@@ -53,18 +53,14 @@ def test_fix_this_error_is_offered_for_a_cell_with_an_error_and_asks_copilot(
     expect(notebook.output(2)).not_to_contain_text("not found")
 
 
-@BOTH
-def test_a_prompt_about_a_cell_names_it_and_is_completed_by_typing(
-    context: BrowserContext, lab: Lab, classic: bool
-) -> None:
+def test_a_prompt_about_a_cell_names_it_and_is_completed_by_typing(context: BrowserContext, lab: Lab) -> None:
     for kernel, magic in (("python3", "%%copilot\n"), ("copilot", "")):
-        name = f"ask-about-{kernel}-{classic}.ipynb"
-        notebook = Notebook.new(context, lab, name, "x = 1", "y = 2", kernel=kernel, classic=classic)
+        name = f"ask-about-{kernel}.ipynb"
+        notebook = Notebook.new(context, lab, name, "x = 1", "y = 2", kernel=kernel)
         first = cells(notebook)[0][0]
         notebook.command("copilot:ask-about-cell")
         notebook.page.keyboard.type("Why?")
         assert [source for _, source in cells(notebook)] == ["x = 1", f"{magic}@cell:{first} Why?", "y = 2"]
-        notebook.page.close()
 
 
 def test_shortcuts_ask_about_a_cell(context: BrowserContext, lab: Lab) -> None:
@@ -85,14 +81,10 @@ def test_a_new_notebook_and_the_chat_are_commands(context: BrowserContext, lab: 
     expect(notebook.page.locator(".jp-NotebookPanel:visible .jp-Toolbar-kernelName")).to_have_text("Copilot")
 
 
-@BOTH
 def test_a_file_that_is_pasted_or_dropped_into_a_prompt_is_saved_and_attached(
-    context: BrowserContext, lab: Lab, classic: bool
+    context: BrowserContext, lab: Lab
 ) -> None:
-    folder = f"files-{classic}"
-    notebook = Notebook.new(
-        context, lab, f"{folder}/paste.ipynb", "%%copilot\nWhat is it?", "x = 1", kernel="python3", classic=classic
-    )
+    notebook = Notebook.new(context, lab, "files/paste.ipynb", "%%copilot\nWhat is it?", "x = 1", kernel="python3")
     notebook.cell(0).locator(".cm-content").click()
     assert give(notebook, "paste", "image.png", "image/png", "first")
     expect(notebook.cell(0)).to_contain_text("%attach image.png")
@@ -100,14 +92,14 @@ def test_a_file_that_is_pasted_or_dropped_into_a_prompt_is_saved_and_attached(
     expect(notebook.cell(0)).to_contain_text("%attach image-2.png")
     source = "%%copilot\n%attach image.png\n%attach image-2.png\nWhat is it?"
     assert cells(notebook)[0][1] == source
-    saved = {path.name: path.read_text() for path in (lab.root / folder).glob("*.png")}
+    saved = {path.name: path.read_text() for path in (lab.root / "files").glob("*.png")}
     assert saved == {"image.png": "first", "image-2.png": "second"}
 
     notebook.cell(1).locator(".cm-content").click()
     give(notebook, "drop", "other.txt", "text/plain", "third")
     expect(notebook.cell(1)).to_contain_text("third")  # as the editor does by itself
     notebook.save()
-    written = json.loads((lab.root / folder / "paste.ipynb").read_text())
+    written = json.loads((lab.root / "files" / "paste.ipynb").read_text())
     assert "".join(written["cells"][0]["source"]) == source
     assert "attachments" not in written["cells"][0]
-    assert not (lab.root / folder / "other.txt").exists()
+    assert not (lab.root / "files" / "other.txt").exists()

@@ -86,14 +86,13 @@ ACTS: dict[str, dict[str, Any]] = {
 }
 
 
-@BOTH
 def test_what_is_done_in_a_collapsed_section_or_to_a_hidden_input_can_be_seen(
-    context: BrowserContext, lab: Lab, classic: bool
+    context: BrowserContext, lab: Lab
 ) -> None:
     headings = [new_markdown_cell(source, metadata={"jp-MarkdownHeadingCollapsed": True}) for source in ("# A", "## B")]
     hidden = new_code_cell("data = 1", metadata={"jupyter": {"source_hidden": True}})
     cells = (*headings, hidden, new_markdown_cell("# C"))
-    with DrivenNotebook(context, lab, f"collapsed-{classic}", *cells, classic=classic) as driven:
+    with DrivenNotebook(context, lab, "collapsed", *cells) as driven:
         _, above, cell, _ = driven.ids()
         for act, arguments in ACTS.items():
             driven.notebook.command("notebook:collapse-all-headings")
@@ -133,9 +132,8 @@ def test_nothing_is_done_to_a_cell_that_changed_or_is_missing_or_may_not_be_chan
         assert not any("run" in each for each in driven.heard())
 
 
-@BOTH
-def test_each_act_is_one_step_of_undo_of_its_own(context: BrowserContext, lab: Lab, classic: bool) -> None:
-    with DrivenNotebook(context, lab, f"undo-{classic}", "x = 1", "y = 2", classic=classic) as driven:
+def test_each_act_is_one_step_of_undo_of_its_own(context: BrowserContext, lab: Lab) -> None:
+    with DrivenNotebook(context, lab, "undo", "x = 1", "y = 2") as driven:
         x, y = driven.ids()
         editor = driven.notebook.cell(1).locator(".cm-content")
         editor.click()
@@ -167,11 +165,8 @@ def test_each_act_is_one_step_of_undo_of_its_own(context: BrowserContext, lab: L
         ]
 
 
-@BOTH
-def test_typing_goes_on_where_it_was_while_cells_are_inserted_and_moved(
-    context: BrowserContext, lab: Lab, classic: bool
-) -> None:
-    with DrivenNotebook(context, lab, f"typing-{classic}", *["pass\n" * 12] * 6, "", classic=classic) as driven:
+def test_typing_goes_on_where_it_was_while_cells_are_inserted_and_moved(context: BrowserContext, lab: Lab) -> None:
+    with DrivenNotebook(context, lab, "typing", *["pass\n" * 12] * 6, "") as driven:
         first, *_, last = driven.ids()
         driven.page.evaluate(SCROLL_TO, 7)
         driven.notebook.cell(7).locator(".cm-content").click()
@@ -221,11 +216,8 @@ def test_the_end_of_a_turn_and_of_the_kernel_leave_nothing_running(context: Brow
 # -- questions -----------------------------------------------------------------------------------------------------
 
 
-@BOTH
-def test_a_question_out_of_view_is_notified_until_it_is_answered(
-    context: BrowserContext, lab: Lab, loud: None, classic: bool
-) -> None:
-    with DrivenNotebook(context, lab, f"question-{classic}", *["pass\n" * 20] * 6, classic=classic) as driven:
+def test_a_question_out_of_view_is_notified_until_it_is_answered(context: BrowserContext, lab: Lab, loud: None) -> None:
+    with DrivenNotebook(context, lab, "question", *["pass\n" * 20] * 6) as driven:
         cell = driven.ids()[-1]
         page = driven.page
         driven.call("insert", type="code", source="unsaved = True", after=None)
@@ -234,7 +226,7 @@ def test_a_question_out_of_view_is_notified_until_it_is_answered(
         driven.event("questions", waiting=[question, {**question, "key": "1b", "title": "Another"}])
         expect(toasts(page)).to_have_count(2)
         first = toasts(page).filter(has_text="Run <b>python</b> -c 'print(1)'")
-        expect(first).to_contain_text("GitHub Copilot asks in question-")
+        expect(first).to_contain_text("GitHub Copilot asks in question.ipynb")
         expect(page.locator(".jp-mod-dirty")).to_have_count(0)
         expect(page.locator(".jp-Dialog")).to_have_count(0)
         assert "unsaved = True" in driven.path.read_text()

@@ -43,13 +43,12 @@ def test_a_cell_that_failed_is_corrected_and_run_again_and_the_edit_is_undone_in
     assert story.sources()[2] == wrong
 
 
-@BOTH
 def test_a_figure_appears_in_an_inserted_cell_after_one_question_while_the_prompt_runs(
-    context: BrowserContext, lab: Lab, classic: bool
+    context: BrowserContext, lab: Lab
 ) -> None:
     prompt = "%%copilot\nPlot the monthly mean of `price` in df."
-    name = f"plot-story-{classic}.ipynb"
-    story = Story.begin(context, lab, name, TABLE, prompt, "len(df)", classic=classic)
+    name = "plot-story.ipynb"
+    story = Story.begin(context, lab, name, TABLE, prompt, "len(df)")
     notebook = story.notebook
     notebook.run(1)
     notebook.run(2, wait=False)

@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, expect
 from .lab import BOTH, Lab, Notebook, toasts
 from .story import END, LOAD, Story, ask
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
 GATE = "import asyncio, pathlib\nwhile not pathlib.Path({!r}).exists(): await asyncio.sleep(0.02)\n%copilot {}"
 LOOK_AWAY = """hidden => {

@@ -13,7 +13,7 @@ from copilot_kernel.rendering.question import NO_BUTTONS, OPEN, QuestionView
 from msgspec.structs import replace
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
 
-from .lab import BOTH, Lab, Notebook, exactly
+from .lab import Lab, Notebook, exactly
 from .test_hostile import TOGETHER
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
@@ -180,10 +180,8 @@ def test_the_next_question_in_the_same_place_is_not_answered_by_hasty_clicks(con
     expect(notebook.output(0)).to_contain_text("denied by you")
 
 
-@BOTH
-def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab, classic: bool) -> None:
-    name = f"card-reason-{classic}.ipynb"
-    notebook = Notebook.new(context, lab, name, "demo: ask\nsay Over.", classic=classic)
+def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> None:
+    notebook = Notebook.new(context, lab, "card-reason.ipynb", "demo: ask\nsay Over.")
     notebook.run(0, wait=False)
     opener = notebook.button(0, "Deny and say why…")
     opener.press("Enter")

@@ -20,8 +20,8 @@ PERHAPS = UNNAMED.format(FORM["title"])
 
 
 def call(id: str = "tc_1", command: str = "npm test", status: str = "pending") -> Json:
-    told = {"title": "Run tests", "kind": "execute", "status": status, "rawInput": {"command": command}}
-    return {"sessionUpdate": "tool_call", "toolCallId": id, **told}
+    fields = {"title": "Run tests", "kind": "execute", "status": status, "rawInput": {"command": command}}
+    return {"sessionUpdate": "tool_call", "toolCallId": id, **fields}
 
 
 async def played(opened: Open, person: Person, *steps: Json, **settings: Any) -> tuple[Any, list[Any]]:

@@ -47,8 +47,8 @@ def test_modes_and_models_are_offered_by_short_names_and_all_options_in_the_agen
 
 
 def test_addresses_with_the_same_end_keep_their_whole_name() -> None:
-    told = [{"id": "https://a.example#plan"}, {"id": "https://b.example#plan"}, {"id": "https://b.example#do"}]
-    state = parse_session({"sessionId": "s", "modes": {"currentModeId": "gone", "availableModes": told}})
+    available = [{"id": "https://a.example#plan"}, {"id": "https://b.example#plan"}, {"id": "https://b.example#do"}]
+    state = parse_session({"sessionId": "s", "modes": {"currentModeId": "gone", "availableModes": available}})
     setting = modes(state)
     words = ["https://a.example#plan", "https://b.example#plan", "do"]
     assert ([choice.word for choice in setting.choices], setting.chosen) == (words, None)

@@ -168,8 +168,8 @@ async def test_the_next_kernel_tells_that_the_agents_code_has_ended_the_one_befo
                     await ask(chat, each, person)
             next(Path(settings.state).glob("sessions/*.json")).write_text(left[0])  # as at the end of a process
         sent = [params["prompt"] for method, params in script.heard if method == "session/prompt"]
-    told = [str(prompt).count(KERNEL_ENDED) for prompt in sent]
-    assert (told, person.notices.count(KERNEL_ENDED)) == ([0, 0, 0, 1, 0], 1)
+    counts = [str(prompt).count(KERNEL_ENDED) for prompt in sent]
+    assert (counts, person.notices.count(KERNEL_ENDED)) == ([0, 0, 0, 1, 0], 1)
 
 
 @pytest.mark.parametrize("has_variables", [True, False])

@@ -102,10 +102,10 @@ async def test_the_session_is_saved_when_it_is_known_for_nobody_else_to_read(ope
         await chat.ready()
         (file,), (lock,) = saved(settings), Path(settings.state).glob("locks/*")
         assert [stat.S_IMODE(each.stat().st_mode) for each in (file, lock)] == [0o600, 0o600]
-        told = {"session": chat.session.id, "cells": []}
-        assert json.loads(file.read_text()) == {**told, "used": False, "runs": False}
+        expected = {"session": chat.session.id, "cells": []}
+        assert json.loads(file.read_text()) == {**expected, "used": False, "runs": False}
         await ask(chat, "demo: say one")
-        assert json.loads(file.read_text()) == {**told, "used": True, "runs": False}
+        assert json.loads(file.read_text()) == {**expected, "used": True, "runs": False}
     assert list(Path(settings.state).glob("locks/*")) == []
 
 

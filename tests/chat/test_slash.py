@@ -43,16 +43,16 @@ async def test_anything_else_that_begins_with_a_slash_goes_as_text(settings: Set
 
 
 async def test_an_agent_may_tell_its_commands_after_it_has_opened_the_session() -> None:
-    state, told = ConversationState(), (AvailableCommand("compact"),)
+    state, commands = ConversationState(), (AvailableCommand("compact"),)
 
     async def tell() -> None:
-        state.update(CommandsUpdate(told))
+        state.update(CommandsUpdate(commands))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(tell)
         with anyio.fail_after(LIMIT):
-            assert await state.commands_within(2 * LIMIT) == told
-    assert (await state.commands_within(2 * LIMIT), state.observers) == (told, [])
+            assert await state.commands_within(2 * LIMIT) == commands
+    assert (await state.commands_within(2 * LIMIT), state.observers) == (commands, [])
 
 
 async def test_without_any_commands_a_slash_is_text(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,8 +159,8 @@ async def test_two_kernels_on_one_agent_see_their_own_sessions_only(opened: Open
         agent = address(launch)
         async with opened(agent=agent) as one, opened(agent=agent) as two:
             turns = [await ask(one, "for one"), await ask(two, "for two"), await ask(one, "again")]
-            told = [(turn.session_id, turn.text) for turn in turns]
-            assert told == [("s1", "for one"), ("s2", "for two"), ("s1", "again")]
+            answers = [(turn.session_id, turn.text) for turn in turns]
+            assert answers == [("s1", "for one"), ("s2", "for two"), ("s1", "again")]
             said = [str(entry.text) for entry in two.conversation.entries if isinstance(entry, Message)]
             assert (said, len(script.connections)) == (["for two", "for two"], 2)
 

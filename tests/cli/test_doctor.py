@@ -112,8 +112,10 @@ def test_an_agent_that_cannot_start_says_why_before_a_cell_does(program, tmp_pat
     copilot.write_text("#!/bin/sh\necho 'asdf: No version is set for command node' >&2\nexit 126\n")
     done = program("doctor", COPILOT_KERNEL_AGENT="", PATH=folder)
     assert f"– agent: GitHub Copilot CLI: {copilot} --version fails\n    {START_THERE.format(copilot)}\n" in done.stdout
-    told = "✗ sign-in: GitHub Copilot CLI stopped before it was ready: it exited with code 126\n    asdf: No version is"
-    assert (done.returncode, told in done.stdout) == (1, True)
+    expected = (
+        "✗ sign-in: GitHub Copilot CLI stopped before it was ready: it exited with code 126\n    asdf: No version is"
+    )
+    assert (done.returncode, expected in done.stdout) == (1, True)
     copilot.write_text("#!/usr/bin/env node\n")
     assert found(program, "--no-start", COPILOT_KERNEL_AGENT="", PATH=folder, HOME=str(tmp_path))["agent"] == [
         ("broken", CANNOT_START.format(copilot, NOT_ON_PATH.format("node")))

@@ -81,7 +81,7 @@ def test_the_title_of_another_subject_is_not_kept_for_ever() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "shown"),
+    ("statuses", "shown"),
     [
         (["in_progress", "pending"], "in_progress"),
         (["completed", "in_progress"], "completed"),
@@ -89,8 +89,8 @@ def test_the_title_of_another_subject_is_not_kept_for_ever() -> None:
         (["failed", "completed"], "failed"),
     ],
 )
-def test_a_status_never_goes_backwards(told: list[str], shown: str) -> None:
-    assert call(play(*map(status, told))).status == shown
+def test_a_status_never_goes_backwards(statuses: list[str], shown: str) -> None:
+    assert call(play(*map(status, statuses))).status == shown
 
 
 # -- turns ---------------------------------------------------------------------------------------------------
@@ -111,17 +111,17 @@ def test_an_id_that_begins_again_in_a_later_turn_is_another_call() -> None:
 
 
 @pytest.mark.parametrize("reason", ["end_turn", "cancelled", "something new"])
-@pytest.mark.parametrize("told", ["pending", "in_progress"])
-def test_calls_are_closed_with_the_turn_since_many_agents_do_not(told: str, reason: str) -> None:
-    after = end_turn(play(BEGIN, status(told)), reason)
+@pytest.mark.parametrize("reported", ["pending", "in_progress"])
+def test_calls_are_closed_with_the_turn_since_many_agents_do_not(reported: str, reason: str) -> None:
+    after = end_turn(play(BEGIN, status(reported)), reason)
     assert call(after).status == "cancelled"
 
 
 def test_a_call_closed_only_by_the_turns_end_takes_a_later_fact() -> None:
     ended = end_turn(play(BEGIN), "end_turn")
-    assert [call(play(status(told), start=ended)).status for told in ("in_progress", "completed", "failed")] == (
-        ["cancelled", "completed", "failed"]
-    )
+    assert [
+        call(play(status(reported), start=ended)).status for reported in ("in_progress", "completed", "failed")
+    ] == (["cancelled", "completed", "failed"])
     assert notices(play(status("completed"), start=ended)) == []
 
 
@@ -248,7 +248,7 @@ def test_json_as_deep_as_can_be_read_can_be_taken_twice() -> None:
 
 
 def test_what_is_done_without_a_question_is_seen_when_it_is_completed() -> None:
-    steps = [play(BEGIN), *(play(BEGIN, status(told)) for told in ("in_progress", "completed", "failed"))]
+    steps = [play(BEGIN), *(play(BEGIN, status(reported)) for reported in ("in_progress", "completed", "failed"))]
     assert [went_on(call(each)) for each in steps] == ["no", "perhaps", "unasked", "no"]
 
 
@@ -257,7 +257,7 @@ def test_what_is_completed_before_its_question_is_answered_was_done_without_one(
 
 
 @pytest.mark.parametrize(
-    ("allowed", "told", "seen"),
+    ("allowed", "reported", "seen"),
     [
         (True, "in_progress", "no"),
         (True, "completed", "no"),
@@ -267,10 +267,10 @@ def test_what_is_completed_before_its_question_is_answered_was_done_without_one(
         (None, "completed", "refused"),
     ],
 )
-def test_what_was_asked_about_may_do_as_it_was_told(allowed: bool | None, told: str, seen: str) -> None:
+def test_what_was_asked_about_may_do_as_it_was_told(allowed: bool | None, reported: str, seen: str) -> None:
     asked, entry = ask(play(BEGIN, status("in_progress")), ASK)
     assert went_on(call(asked)) == "no"
-    assert went_on(call(play(status(told), start=decide(asked, entry, allowed, "…")))) == seen
+    assert went_on(call(play(status(reported), start=decide(asked, entry, allowed, "…")))) == seen
 
 
 def test_a_mark_is_put_once_and_a_question_takes_it_off() -> None:

@@ -95,12 +95,12 @@ def test_a_command_of_the_agents_own_needs_the_users_answer_and_is_shown_from_th
         shown = made.run("/allow-all on", answer="1")
         assert (shown.error, "⚠ does not ask: /allow-all on" in shown.text) == (None, True)
         assert made.status("Its own commands and modes") == "does not ask: /allow-all on"
-        told = list[Sequence[str]]()
-        made.kernel_session._notebook = SimpleNamespace(turn=SimpleNamespace(report=told.append))
+        reports = list[Sequence[str]]()
+        made.kernel_session._notebook = SimpleNamespace(turn=SimpleNamespace(report=reports.append))
         assert "The agent will no longer ask" in made.run("%mode autopilot", answer="1").text
-        assert told[-1] == ("does not ask: mode autopilot",)
+        assert reports[-1] == ("does not ask: mode autopilot",)
         assert made.run("%mode agent").error is None
-        assert told[-1] == () != made.status("Mode")
+        assert reports[-1] == () != made.status("Mode")
 
 
 def test_a_change_between_the_two_in_the_middle_asks(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from copilot_kernel.frontend.page_comm import TARGET
+
 from ..jupyter.front_end import FrontEnd, Message, is_status, parent
 
 Reply = dict[str, Any]
@@ -32,6 +34,9 @@ class FakePage:
     """Of cells."""
     _seen: int = 0
 
+    def __post_init__(self) -> None:
+        self.front_end.has_extension = True
+
     def send(self, data: Message) -> str:
         self.sent.append(data)
         session = self.front_end.client.session
@@ -54,7 +59,7 @@ class FakePage:
 
     def _handle(self, message: Message) -> None:
         content = message["content"]
-        if message["msg_type"] == "comm_open" and content["target_name"] == "copilot.notebook":
+        if message["msg_type"] == "comm_open" and content["target_name"] == TARGET:
             self.comm = content["comm_id"]
             session = self.front_end.client.session.session
             self.send({"hello": 1, "session": session, "path": "a/book.ipynb", "app": "JupyterLab", "version": "4"})

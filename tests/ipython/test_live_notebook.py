@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.frontend.page_comm import GONE
+from copilot_kernel.frontend.page_comm import GONE, TARGET
 
 from ..jupyter.front_end import FrontEnd, is_status, parent
 from ..limits import LIMIT
@@ -82,8 +82,8 @@ def test_cells_are_inserted_below_the_last_one_and_edited_and_deleted(page: Fake
         "await notebook.edit('a', 'x = 1', 'x = 3')\nawait notebook.delete(one, '# One')\n"
         "await notebook.move('b', 'print(x)', None)\nawait notebook.clear_outputs(['a'])\nreturn one, two"
     )
-    told = played(page, body)
-    assert "\nEdited and cleared the output of cell 2 · moved cell 3 · inserted cell 4\n" in told.text
+    outcome = played(page, body)
+    assert "\nEdited and cleared the output of cell 2 · moved cell 3 · inserted cell 4\n" in outcome.text
     assert page.cells == {"cell": "%%copilot", "a": "x = 3", "b": "print(x)", "new4": "2"}
     assert [call["args"]["after"] for call in page.calls if call["op"] in ("insert", "move")] == ["cell", "new3", None]
     assert value(page.front_end, "player.touched") == ("new4", "a", "b")
@@ -275,7 +275,7 @@ def test_without_a_page_the_saved_cells_are_read_and_none_is_changed(
         shown = agent.finish(begin(agent, change, live=False)).text
         assert value(agent, "type(played).__name__") == "NoPage", shown
     assert "Ask the user" in value(agent, "str(played)")
-    assert not [m for m in agent.published if m["content"].get("target_name") == "copilot.notebook"]
+    assert not [m for m in agent.published if m["content"].get("target_name") == TARGET]
     run = "return (await notebook.run_python('6 * 7')).outputs[0]['data']['text/plain']"
     shown = agent.finish(begin(agent, run, live=False)).text
     assert value(agent, "repr(played)") == "'42'", shown
@@ -284,12 +284,13 @@ def test_without_a_page_the_saved_cells_are_read_and_none_is_changed(
 def test_a_page_that_says_nothing_or_refuses_is_no_page(start_kernel: StartKernel) -> None:
     agent = prepare(start_kernel())
     agent.run("from copilot_kernel.frontend import page_comm\npage_comm.HELLO_SECONDS = 0.2")
+    agent.has_extension = True  # which says nothing
     play(agent, "await notebook.insert('x', 'code', None)")
     assert value(agent, "type(played).__name__") == "NoPage"
     agent.run(f"page_comm.HELLO_SECONDS = {LIMIT}")
+    agent.has_extension = False
     request = begin(agent, "await notebook.insert('x', 'code', None)")
-    opened = agent.see(lambda m: m["content"].get("target_name") == "copilot.notebook" and parent(m) == request)
-    agent.send("comm_close", {"comm_id": opened["content"]["comm_id"], "data": {}})
+    agent.see(lambda m: m["content"].get("target_name") == TARGET and parent(m) == request)
     agent.finish(request)
     assert value(agent, "type(played).__name__") == "NoPage"
 
@@ -319,7 +320,7 @@ def test_a_page_that_goes_is_reported_and_the_next_one_is_found(start_kernel: St
     agent.run("from copilot_kernel.frontend import page_comm\npage_comm.CALL_SECONDS = 0.3")
     gone = FakePage(agent, {"cell": ""})
     request = begin(agent, "await notebook.read(None, outputs=False)")
-    opened = agent.see(lambda m: m["content"].get("target_name") == "copilot.notebook")
+    opened = agent.see(lambda m: m["content"].get("target_name") == TARGET)
     gone.comm = opened["content"]["comm_id"]
     gone.send({"hello": 1, "session": agent.client.session.session, "path": ""})
     agent.finish(request)

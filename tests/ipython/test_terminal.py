@@ -168,8 +168,8 @@ async def script(notebook):
     refused = str(await asyncio.gather(notebook.run_python("await asyncio.sleep(0)"), return_exceptions=True))
     summary = {each.name: each.value for each in await notebook.list_variables("")}["x"]
     about_asked = [[each.ok, each.outputs[-1]["ename"]] for each in (asked, await notebook.run_python("exit()"))]
-    told = [shown.execution_count, list(shown.outputs), failed.ok, about_asked, refused, summary]
-    return [*told, notebook.has_variables]
+    played = [shown.execution_count, list(shown.outputs), failed.ok, about_asked, refused, summary]
+    return [*played, notebook.has_variables]
 '''
 for cell in ("%load_ext copilot_kernel", SETUP, SCRIPT, "%copilot demo: unasked sh wait.sh", "x"):
     assert shell.run_cell(cell, store_history=True).success, cell

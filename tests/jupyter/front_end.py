@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import psutil
 import pytest
+from copilot_kernel.frontend.page_comm import TARGET
 from copilot_kernel.system import posix_session
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec
@@ -101,13 +102,17 @@ class Outcome:
 
 @dataclass
 class FrontEnd:
-    """A notebook front end on one kernel. `published` is all of iopub, in order; `log` the kernel's stderr."""
+    """A notebook front end on one kernel. `published` is all of iopub, in order; `log` the kernel's stderr.
+
+    Unless it `has_extension`, it refuses the extension's comm, as JupyterLab does; the kernel would wait for an answer.
+    """
 
     manager: KernelManager
     log: Path
     client: BlockingKernelClient
     published: list[Message] = field(default_factory=list)
     replies: dict[str, Message] = field(default_factory=dict)
+    has_extension: bool = False
 
     def open_control(self) -> None:
         """Show that there are widgets, as JupyterLab does when it opens a notebook."""
@@ -143,13 +148,18 @@ class FrontEnd:
         for index in range(start, 1_000_000):
             while index >= len(self.published):
                 try:
-                    self.published.append(self.client.get_iopub_msg(timeout=max(0.0, end - time.monotonic())))
+                    self._receive(self.client.get_iopub_msg(timeout=max(0.0, end - time.monotonic())))
                 except Empty:
                     last = [f"{m['msg_type']} {str(m['content'])[:300]}" for m in self.published[-5:]]
                     raise AssertionError("\n".join([f"nothing such within {limit} s; the last:", *last])) from None
             if wanted(self.published[index]):
                 return self.published[index]
         raise AssertionError("a flood")
+
+    def _receive(self, message: Message) -> None:
+        self.published.append(message)
+        if not self.has_extension and message["content"].get("target_name") == TARGET:
+            self.send("comm_close", {"comm_id": message["content"]["comm_id"], "data": {}})
 
     def idle(self, request: str, limit: float = LIMIT) -> Message:
         return self.see(lambda m: is_status(m, "idle") and parent(m) == request, limit)

@@ -1,5 +1,7 @@
 """Several pages on one kernel, of which not all have widgets."""
 
+from copilot_kernel.frontend.page_comm import TARGET
+
 from .asked import Asked
 from .front_end import FrontEnd, connected, parent
 
@@ -22,10 +24,9 @@ def test_a_front_end_closes_what_a_front_end_has_opened(front_end: FrontEnd) -> 
     assert [m["msg_type"] for m in front_end.published if m["parent_header"]["msg_id"] == asked] == ["status", "status"]
 
 
-def opened_comm(page: FrontEnd, cell: str) -> str:
-    """The comm with which the kernel asks whether the page has the extension."""
-    opened = page.see(lambda m: m["content"].get("target_name") == "copilot.notebook" and parent(m) == cell)
-    return str(opened["content"]["comm_id"])
+def await_comm(page: FrontEnd, cell: str) -> None:
+    """Wait until the kernel asks whether the page has the extension."""
+    page.see(lambda m: m["content"].get("target_name") == TARGET and parent(m) == cell)
 
 
 def test_a_page_that_has_refused_the_comm_is_asked_again_by_the_next_cell(front_end: FrontEnd) -> None:
@@ -33,5 +34,5 @@ def test_a_page_that_has_refused_the_comm_is_asked_again_by_the_next_cell(front_
     with connected(front_end.manager, front_end.log) as page:
         for _ in range(2):
             cell = page.execute("demo: say Hello.")
-            page.idle(page.send("comm_close", {"comm_id": opened_comm(page, cell), "data": {}}))
+            await_comm(page, cell)
             assert page.finish(cell).text.strip().startswith("Hello.")

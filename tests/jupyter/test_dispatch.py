@@ -14,8 +14,9 @@ WAITING = "demo: say Begun.\nwait"
 
 
 @pytest.fixture
-def running(front_end: FrontEnd) -> Any:
-    """A cell that runs until the test's end."""
+def running(front_end: FrontEnd, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A cell that runs until the test's end; the front end sends nothing of its own."""
+    monkeypatch.setattr(front_end, "has_extension", True)
     cell = front_end.execute(WAITING)
     front_end.shows("Begun.", cell)
     yield cell

@@ -49,8 +49,8 @@ async def test_a_child_of_process_1_has_no_parent_to_watch(monkeypatch: pytest.M
     lifetime.watch_parent(parent(), asyncio.get_running_loop(), pytest.fail)
 
 
-@pytest.mark.parametrize(("told", "watched"), [("4711", True), ("1", False), ("0", False), ("", False), ("x", False)])
-def test_only_a_kernel_that_was_told_of_its_parent_watches_it(told: str, watched: bool) -> None:
+@pytest.mark.parametrize(("pid", "watched"), [("4711", True), ("1", False), ("0", False), ("", False), ("x", False)])
+def test_only_a_kernel_that_was_told_of_its_parent_watches_it(pid: str, watched: bool) -> None:
     """`JPY_PARENT_PID` may be of another machine: only whether it is there counts."""
-    assert lifetime.has_parent({"JPY_PARENT_PID": told}) is watched
+    assert lifetime.has_parent({"JPY_PARENT_PID": pid}) is watched
     assert not lifetime.has_parent({})

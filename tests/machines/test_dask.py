@@ -16,7 +16,7 @@ from .engine import await_none_of
 __all__ = ["kernelspec"]  # a fixture
 pytestmark = pytest.mark.engine
 
-NOTEBOOKS = 12
+NOTEBOOKS = 6
 
 
 def test_notebooks_of_a_cluster_do_not_mix_and_leave_no_process(kernelspec: str, tmp_path: Path) -> None:

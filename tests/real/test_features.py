@@ -37,8 +37,8 @@ def test_the_page_is_as_its_command_writes_it() -> None:
 @played("features.play")
 def test_an_agent_does_what_the_page_says(seen: Json, feature: Feature) -> None:
     rows, columns = read(page())
-    told = dict(zip(rows, columns[seen["status"]["version"]], strict=True))
-    assert feature.verdict(seen) == told[feature.title], json.dumps(seen, indent=1)
+    documented = dict(zip(rows, columns[seen["status"]["version"]], strict=True))
+    assert feature.verdict(seen) == documented[feature.title], json.dumps(seen, indent=1)
 
 
 def unseen(found: Any) -> Any:

@@ -153,5 +153,5 @@ def test_all_go_on_when_the_agent_was_killed_and_again_with_one(seen: Json) -> N
 
 @played("test_several.apart", COPILOT)
 def test_what_the_agent_may_do_in_one_conversation_it_asks_about_in_the_other(seen: Json) -> None:
-    told = {"first": [1, 1], "always": [0, 1], "everything": [0, 1]}
-    assert seen == {**told, "with": "shared with 1 other notebook"}
+    questions = {"first": [1, 1], "always": [0, 1], "everything": [0, 1]}
+    assert seen == {**questions, "with": "shared with 1 other notebook"}

@@ -54,9 +54,9 @@ def test_a_form_in_words():
 
 def test_the_html_says_the_same_and_above_inputs_no_field_twice():
     head, _, below = html_of(FORM).partition('<div class="copilot-asked-open">')
-    told = ("Who are you?", "You", "It is for the file.", "cannot show: face")
+    expected = ("Who are you?", "You", "It is for the file.", "cannot show: face")
     fields = ("Your name", "at most 20 characters", "0 to 150", "Red: warm", "A gift?", OPEN)
-    assert [words for words in told if words not in text_of(head)] == []
+    assert [words for words in expected if words not in text_of(head)] == []
     assert [words for words in fields if words not in text_of(below) or words in text_of(head)] == []
 
 

@@ -123,11 +123,11 @@ def test_json_that_is_nested_too_deeply_is_named():
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_a_recorded_conversation_can_be_shown_with_every_word(path):
-    told = replayed(path.stem).entries
-    assert [found for entry in told if (found := is_fit(render(entry)))] == []
-    texts = [str(entry.text) for entry in told if isinstance(entry, Message)]
-    ran = [command for entry in told if isinstance(entry, ToolCall) for command in commands(entry.raw_input)]
-    shown = squeezed(render_group(told)["text/plain"])
+    recorded = replayed(path.stem).entries
+    assert [found for entry in recorded if (found := is_fit(render(entry)))] == []
+    texts = [str(entry.text) for entry in recorded if isinstance(entry, Message)]
+    ran = [command for entry in recorded if isinstance(entry, ToolCall) for command in commands(entry.raw_input)]
+    shown = squeezed(render_group(recorded)["text/plain"])
     assert [text for text in (*texts, *ran) if squeezed(text) not in shown] == []
 
 

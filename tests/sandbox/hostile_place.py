@@ -19,7 +19,8 @@ from typing import NamedTuple
 import pytest
 from copilot_kernel import programs
 
-from ..agent.attempts import ATTEMPTS, Place, write_program
+from ..agent.attempts import ATTEMPTS
+from ..agent.steps import Place, write_program
 from ..limits import LIMIT
 from ..real.agents import PEERS
 

@@ -13,8 +13,9 @@ from copilot_kernel.chat import open_chat
 from copilot_kernel.config_reader import load_settings
 from copilot_kernel.sandbox import Kind
 
-from ..agent.attempts import ATTEMPTS, FOR_ROOT, HOOKS, SETTINGS, Place
+from ..agent.attempts import ATTEMPTS, FOR_ROOT, HOOKS, SETTINGS
 from ..agent.network_attempts import NETWORK_ATTEMPTS, NETWORK_FOR_ROOT
+from ..agent.steps import Place
 from ..chat.people import Person
 from .hostile_place import Outside
 

@@ -89,9 +89,9 @@ def test_on_macos_a_path_that_srt_would_read_as_a_pattern_is_refused():
 def test_on_macos_the_command_takes_what_bubblewrap_would_take(tmp_path):
     words = srt.command(MACOS, (), tmp_path)
     assert words == ("/bin/srt", "--settings", f"{tmp_path}/srt.json", "--", "/bin/sh", f"{tmp_path}/start")
-    told = (*words[-2:], "--chdir", str(tmp_path), "--", "/bin/sh", "-c", 'pwd; echo "$NO_PROXY."')
+    command = (*words[-2:], "--chdir", str(tmp_path), "--", "/bin/sh", "-c", 'pwd; echo "$NO_PROXY."')
     environ = {"NO_PROXY": "127.0.0.1"}
-    done = subprocess.run(told, env=environ, capture_output=True, text=True, check=True, timeout=LIMIT)
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True, timeout=LIMIT)
     assert done.stdout == f"{tmp_path}\n.\n"
     assert srt.environment(MACOS, tmp_path, {"TMPDIR": "/var/x"})["CLAUDE_CODE_TMPDIR"] == f"{tmp_path}/tmp"
 

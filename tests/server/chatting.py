@@ -34,34 +34,34 @@ class Listener:
         """The first message that is it, heard already or not."""
         async with asyncio.timeout(LIMIT):
             while True:
-                for told in self.heard:
-                    if is_it(told):
-                        return told
+                for message in self.heard:
+                    if is_it(message):
+                        return message
                 self._more.clear()
                 await self._more.wait()
 
     async def done(self, count: int = 1) -> list[Json]:
         """All that was heard up to this many ends of a response."""
-        await self.until(lambda told: len(self.of("done")) >= count)
+        await self.until(lambda message: len(self.of("done")) >= count)
         return self.heard
 
     async def event(self, name: str) -> Json:
-        return await self.until(lambda told: told.get("event") == name)
+        return await self.until(lambda message: message.get("event") == name)
 
     async def nth(self, name: str, number: int) -> Json:
         """The event of this name that comes as number `number`, from 1."""
-        await self.until(lambda told: len(self.events(name)) >= number)
+        await self.until(lambda message: len(self.events(name)) >= number)
         return self.events(name)[number - 1]
 
     def of(self, kind: str) -> list[Json]:
-        return [told for told in self.heard if told["type"] == kind]
+        return [message for message in self.heard if message["type"] == kind]
 
     def events(self, name: str) -> list[Json]:
-        return [told for told in self.heard if told.get("event") == name]
+        return [message for message in self.heard if message.get("event") == name]
 
     @property
     def text(self) -> str:
-        return "".join(told["content"] for told in self.of("delta"))
+        return "".join(message["content"] for message in self.of("delta"))
 
 
 class Speaker(Listener):

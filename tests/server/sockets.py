@@ -26,21 +26,21 @@ class Client:
 
     async def next(self) -> Json:
         async with asyncio.timeout(LIMIT):
-            told: Json = json.loads(await self.socket.recv())
-        self.heard.append(told)
-        return told
+            message: Json = json.loads(await self.socket.recv())
+        self.heard.append(message)
+        return message
 
     async def until(self, is_it: Callable[[Json], bool]) -> Json:
         """Read on to the first that is it."""
-        while not is_it(told := await self.next()):
+        while not is_it(message := await self.next()):
             pass
-        return told
+        return message
 
     async def kind(self, kind: str) -> Json:
-        return await self.until(lambda told: told["type"] == kind)
+        return await self.until(lambda message: message["type"] == kind)
 
     async def event(self, name: str) -> Json:
-        return await self.until(lambda told: told.get("event") == name)
+        return await self.until(lambda message: message.get("event") == name)
 
     async def begin(self) -> str:
         """A new session's id."""
@@ -55,6 +55,6 @@ class Client:
         return self.heard[before:]
 
 
-def text_of(told: list[Json]) -> str:
+def text_of(messages: list[Json]) -> str:
     """What the agent said."""
-    return "".join(each["content"] for each in told if each["type"] == "delta")
+    return "".join(each["content"] for each in messages if each["type"] == "delta")

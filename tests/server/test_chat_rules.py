@@ -23,10 +23,10 @@ async def test_a_chat_cannot_be_widened_from_inside(client: Client, text: str) -
 async def test_commands_of_the_agent_that_change_what_is_relied_on_are_refused(client: Client, text: str) -> None:
     await client.begin()
     await client.say("demo: commands allow-all permissions share cwd")
-    told = await client.say(text)
-    assert told[-1]["stop_reason"] == "error"
-    assert "was not sent" in next(each["content"] for each in told if each["type"] == "error")
-    assert not any(each.get("event") == "tool_approval_request" for each in told)
+    messages = await client.say(text)
+    assert messages[-1]["stop_reason"] == "error"
+    assert "was not sent" in next(each["content"] for each in messages if each["type"] == "error")
+    assert not any(each.get("event") == "tool_approval_request" for each in messages)
 
 
 BYPASS = {"chat_permission_mode": "bypassPermissions"}
@@ -46,9 +46,9 @@ async def test_what_the_chat_may_do(api: Api, client: Client, is_asked: bool, st
     """A question is answered with no."""
     await client.begin()
     await client.act("send", text="demo: shell echo hi")
-    while (told := await client.next())["type"] != "done":
-        if told.get("event") == "tool_approval_request":
-            await client.act("approve_tool", call_id=told["call_id"], response="no")
+    while (message := await client.next())["type"] != "done":
+        if message.get("event") == "tool_approval_request":
+            await client.act("approve_tool", call_id=message["call_id"], response="no")
     events = {str(each.get("event")): each for each in client.heard}
     assert ("tool_approval_request" in events, events["tool_done"]["status"]) == (is_asked, status)
     over_http = api.context.conversations.settings
@@ -61,16 +61,16 @@ async def test_what_the_chat_may_do(api: Api, client: Client, is_asked: bool, st
 async def test_the_agent_is_not_told_of_files_and_terminals_that_nobody_gives_it(api: Api) -> None:
     async with scripted(api.pool) as script:
         await api.complete("Hello")
-        told = dict(script.heard)["initialize"]["clientCapabilities"]
-    assert (told.get("terminal", False), any(told.get("fs", {}).values())) == (False, False)
+        capabilities = dict(script.heard)["initialize"]["clientCapabilities"]
+    assert (capabilities.get("terminal", False), any(capabilities.get("fs", {}).values())) == (False, False)
 
 
 @pytest.mark.parametrize("extension", [{"chat_allow": ["Bash(python *)", "Bash("]}], indirect=True)
 async def test_rules_that_mean_nothing_or_everything_are_told(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         api.app._log_problems(api.app.context.pool.settings)
-    told = [record.getMessage() for record in caplog.records if record.getMessage().startswith("Copilot: ")]
-    assert [sum(rule in line for line in told) for rule in ("Bash(python *)", "Bash(")] == [1, 2]
+    lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("Copilot: ")]
+    assert [sum(rule in line for line in lines) for rule in ("Bash(python *)", "Bash(")] == [1, 2]
 
 
 @pytest.mark.parametrize("extension", [BYPASS], indirect=True)

@@ -188,7 +188,7 @@ def test_a_prompt_that_says_nothing_is_refused(messages: Any) -> None:
 TOKENS = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
 
 
-@pytest.mark.parametrize(("now", "before", "told"), [
+@pytest.mark.parametrize(("now", "before", "usage"), [
     (None, {}, None),
     (TOKENS, None, None),
     ({"inputTokens": 1}, {}, None),
@@ -199,11 +199,11 @@ TOKENS = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
     ({**TOKENS, "thoughtTokens": 3}, {}, (10, 5, 15)),
     ({**TOKENS, "cachedReadTokens": 4, "totalTokens": 19}, {}, (14, 5, 19)),
 ])  # fmt: skip
-def test_tokens_are_what_came_since_the_turn_before_if_that_is_known(now: Any, before: Any, told: Any) -> None:
+def test_tokens_are_what_came_since_the_turn_before_if_that_is_known(now: Any, before: Any, usage: Any) -> None:
     """They add up to the total."""
     found: Any = chat_usage(tokens_of_turn(now, before))
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
-    assert (found and tuple(found[name] for name in names)) == told
+    assert (found and tuple(found[name] for name in names)) == usage
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -250,10 +250,10 @@ async def test_a_refused_turn_is_a_500_and_the_log_says_why(api: Api, caplog: py
     async def fail(script: Script) -> None:
         raise RequestFailed(-32603, "no luck")
 
-    told = {"message": f"The agent failed. {SEE_LOG}", "type": "server_error", "param": None, "code": 500}
+    error = {"message": f"The agent failed. {SEE_LOG}", "type": "server_error", "param": None, "code": 500}
     at_once, later = await failing(api, fail)
-    assert [(each.status, each.error) for each in at_once] == [(500, told)] * 2
-    assert (later.status, later.streamed, later.events[-1]["error"]) == (200, "Hello", told)
+    assert [(each.status, each.error) for each in at_once] == [(500, error)] * 2
+    assert (later.status, later.streamed, later.events[-1]["error"]) == (200, "Hello", error)
     assert "[DONE]" not in later.events
     assert caplog.text.count("no luck") >= 3
 
@@ -322,11 +322,11 @@ async def test_so_is_a_body_that_is_no_json_object(api: Api) -> None:
     assert (got.status, got.error["param"]) == (400, "metadata")
 
 
-@pytest.mark.parametrize(("happened", "told"), [
+@pytest.mark.parametrize(("happened", "message"), [
     ("There is no x", "There is no x. Install it."), ("Is it?", "Is it? Install it."), ("", "Install it."),
 ])  # fmt: skip
-def test_what_happened_and_what_to_do_are_two_sentences(happened: str, told: str) -> None:
-    assert api_error(UsageError(happened, "Install it.")).message == told
+def test_what_happened_and_what_to_do_are_two_sentences(happened: str, message: str) -> None:
+    assert api_error(UsageError(happened, "Install it.")).message == message
 
 
 LEAK = "ENOENT /home/me/project/.env, Authorization: Bearer opaque-bearer-value"
@@ -338,10 +338,10 @@ LEAK = "ENOENT /home/me/project/.env, Authorization: Bearer opaque-bearer-value"
     AuthRequired("session/new", LEAK, LEAK), CopilotError(LEAK),
 ])  # fmt: skip
 def test_a_client_gets_neither_paths_nor_the_words_of_the_agent(error, caplog) -> None:
-    told = api_error(error)
-    assert "/home/me" not in told.message
-    assert "ENOENT" not in told.message
-    assert told.message.endswith((SEE_LOG, SIGN_IN))
+    answer = api_error(error)
+    assert "/home/me" not in answer.message
+    assert "ENOENT" not in answer.message
+    assert answer.message.endswith((SEE_LOG, SIGN_IN))
     (record,) = caplog.records
     assert "/home/me/project/.env" in record.getMessage()
     assert "\n" not in record.getMessage()

@@ -39,7 +39,7 @@ DONE = event("tool_done", call_id="t", result="found", status="completed", decis
 SHOWN_CARDS = wire.SocketMessage("cards", {"cards": [{"contentType": CARD_TYPE, "content": CARD}], "entry": 1})
 
 
-@pytest.mark.parametrize(("entries", "told", "in_html"), [
+@pytest.mark.parametrize(("entries", "in_text", "in_html"), [
     ([ONE, replace(ONE, text=ONE.text.append(" more")), Message(2, 1, "thought", GrowingText("Hm")), TWO], [
         delta("One"), delta(" more"),
         event("thought", content="Hm", entry=2), delta("\n\ntwo"),
@@ -67,11 +67,11 @@ SHOWN_CARDS = wire.SocketMessage("cards", {"cards": [{"contentType": CARD_TYPE, 
     ([Attachment(1, 1, "agent", NO_CARD)], [MEDIA], [MEDIA]),
 ])  # fmt: skip
 def test_what_is_told_of_an_entry_that_changes(
-    entries: list[Entry], told: list[wire.SocketMessage], in_html: list[wire.SocketMessage]
+    entries: list[Entry], in_text: list[wire.SocketMessage], in_html: list[wire.SocketMessage]
 ) -> None:
     feed = EntryFeed(CallIds(), saved)
     updates = [update for entry in entries for update in feed.changes(entry)]
-    for with_html, wanted in ((False, told), (True, in_html)):
+    for with_html, wanted in ((False, in_text), (True, in_html)):
         assert [message for update in updates for message in messages(update, with_html)] == wanted
 
 

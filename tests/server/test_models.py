@@ -135,8 +135,8 @@ async def test_the_list_follows_what_the_agent_changes(api: Api) -> None:
     new = [{"sessionId": id, "models": models} for id in ("listed", "s1")]
     async with scripted(api.pool, session_new=answering(*new)) as script:
         (model,) = (await api.ask("v1/models")).body["data"]
-        told = {"id": "m3", "family": "threes", "version": "3.1", "maxInputTokens": 64000}
-        assert {name: model[name] for name in told} == told
+        expected = {"id": "m3", "family": "threes", "version": "3.1", "maxInputTokens": 64000}
+        assert {name: model[name] for name in expected} == expected
         await api.complete("Hello", "kept")
         await script.update(update)
         await until(lambda: [*api.pool.catalogue.models] == ["n1"])

@@ -29,14 +29,14 @@ def agents() -> list[psutil.Process]:
 
 def spend(limits: Limits, times: int) -> list[str]:
     """What the client is told, as often as it asks; empty if nothing."""
-    told = []
+    waits = []
     for _ in range(times):
         try:
             with limits.turn():
-                told.append("")
+                waits.append("")
         except LimitExceeded as error:
-            told.append(str(error.seconds))
-    return told
+            waits.append(str(error.seconds))
+    return waits
 
 
 def test_a_rate_is_a_bucket_that_fills_evenly() -> None:
@@ -170,8 +170,8 @@ async def test_an_agent_that_dies_ends_all_its_streams_and_is_started_again(api:
     await until(lambda: api.turns == 3 and len(agents()) == 1)
     await api.complete("demo: die")
     for each in await asyncio.gather(*waiting):
-        told = each.events[-1]["error"] if each.status == 200 else each.error
-        assert told["code"] == 500
+        error = each.events[-1]["error"] if each.status == 200 else each.error
+        assert error["code"] == 500
     assert (await api.complete("demo: say again")).said == "again"
 
 
@@ -233,9 +233,9 @@ async def test_figures_and_status_are_those_of_what_happened(api: Api) -> None:
     figures = await api.ask("copilot/metrics")
     assert figures.headers["Content-Type"].startswith("text/plain; version=")
     requests = 'copilot_requests_total{route="/v1/chat/completions",status='
-    told = {f'{requests}"200"}} 2.0', f'{requests}"500"}} 1.0', f'{requests}"400"}} 1.0', "copilot_agents 1.0"}
-    told |= {"copilot_first_token_seconds_count 1.0", "copilot_turns 0.0"}
-    assert told - {*figures.text.splitlines()} == set()
+    expected = {f'{requests}"200"}} 2.0', f'{requests}"500"}} 1.0', f'{requests}"400"}} 1.0', "copilot_agents 1.0"}
+    expected |= {"copilot_first_token_seconds_count 1.0", "copilot_turns 0.0"}
+    assert expected - {*figures.text.splitlines()} == set()
     status = {"state": "running", "alone": False, "port": api.port, "models": models}
     assert (await api.ask("copilot/status")).body == {**status, "sessions": 1, "agents": 1, "turns": 0}
 

@@ -93,8 +93,8 @@ def test_start_status_stop(here: Here, port: int, tmp_path: Path) -> None:
     for connection in silent:
         with connection, connection.makefile("rb") as answer:
             answer.read()  # to the end of the connection
-    status, told = here("start", f"--port={port}")
-    assert (status, told.startswith("Already running")) == (0, True)
+    status, printed = here("start", f"--port={port}")
+    assert (status, printed.startswith("Already running")) == (0, True)
     assert here("stop", f"--port={port}") == (0, f"Stopped: port {port}\n")
     assert psutil.wait_procs(agents, timeout=LIMIT)[1] == []
     assert here("stop") == (1, "")
@@ -126,8 +126,8 @@ def test_a_port_in_use_is_a_clear_error(action: tuple[str, ...], capsys: pytest.
     with socket.create_server(("127.0.0.1", 0)) as taken:
         number = taken.getsockname()[1]
         assert main(["serve", *action, f"--port={number}"]) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err.splitlines()) == ("", [
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.splitlines()) == ("", [
         f"copilot-kernel: Port {number} cannot be used: Address already in use.",
         OTHER_PORT,
     ])  # fmt: skip

@@ -26,9 +26,9 @@ async def test_a_prompt_and_its_answer_at_each_of_the_addresses(api: Api) -> Non
     for path, headers in (("api/chat/ws", {}), ("copilot/chat/ws", here), ("copilot/api/chat/ws", {})):
         async with api.chat(path, headers=headers) as client:
             assert await client.begin()
-            told = await client.say("demo: say Hello")
-        assert text_of(told) == "Hello"
-        assert told[-1] == {"type": "done", "stop_reason": "end_turn"}
+            messages = await client.say("demo: say Hello")
+        assert text_of(messages) == "Hello"
+        assert messages[-1] == {"type": "done", "stop_reason": "end_turn"}
 
 
 async def test_no_connection_without_a_token_from_another_origin_or_for_who_may_only_read(
@@ -62,9 +62,9 @@ async def _refused(api: Api, headers: dict[str, str] | None = None, url: str = "
     return error.value.response.status_code
 
 
-def failure(told: list[Json]) -> str:
+def failure(messages: list[Json]) -> str:
     """What went wrong."""
-    return str(next(each["content"] for each in told if each["type"] == "error"))
+    return str(next(each["content"] for each in messages if each["type"] == "error"))
 
 
 async def test_what_cannot_be_read_is_an_error_and_the_connection_stays(client: Client) -> None:
@@ -100,8 +100,8 @@ async def test_every_send_has_one_end(client: Client) -> None:
     first = await client.begin()
     await client.say("demo: say in the first")
     for text, reason in ENDS.items():
-        told = await client.say(text.replace("FIRST", first[:13]))
-        assert (told[-1]["stop_reason"], failure(told) != "" if reason == "error" else True) == (reason, True)
+        messages = await client.say(text.replace("FIRST", first[:13]))
+        assert (messages[-1]["stop_reason"], failure(messages) != "" if reason == "error" else True) == (reason, True)
     for wrong in ('{"action": "send"}', '{"action": "send", "text": 5}'):
         await client.raw(wrong)
         assert (await client.kind("done"))["stop_reason"] == "error"
@@ -187,9 +187,9 @@ async def test_the_model_and_the_rate_limit_are_those_of_the_server(client: Clie
     await client.act("new_session")
     assert (await client.kind("session_created"))["model"] == "scripted-large"
     await client.say("demo: say one")
-    told = await client.say("demo: say two")
-    assert "requests a minute" in failure(told)
-    assert told[-1] == {"type": "done", "stop_reason": "error"}
+    messages = await client.say("demo: say two")
+    assert "requests a minute" in failure(messages)
+    assert messages[-1] == {"type": "done", "stop_reason": "error"}
 
 
 @pytest.mark.parametrize("extension", [{"pool_size": 1}, {"pool_size": 2}], indirect=True)
@@ -198,9 +198,9 @@ async def test_a_session_of_a_conversation_over_http_is_not_taken_from_it(api: A
     assert (await api.complete("demo: say over HTTP", "kept")).status == 200
     taken = api.context.conversations.store.find("kept")._session
     await client.act("resume_session", session_id=taken)
-    told = (await client.kind("error"))["content"]
-    assert "is open in the HTTP endpoint" in told
-    assert "start a new one" in told
+    error = (await client.kind("error"))["content"]
+    assert "is open in the HTTP endpoint" in error
+    assert "start a new one" in error
     assert await client.begin() != taken
     for command in (f"/resume {taken}", f"/delete {taken}"):
         assert "is open in the HTTP endpoint" in failure(await client.say(command))

@@ -77,9 +77,9 @@ async def test_an_agent_that_died_and_forgets_is_told_what_was_said(
     old = speaker.session.id
     await speaker.say("demo: say the word is plum")
     await speaker.say("demo: die")
-    told = await speaker.say("demo: echo")
-    assert "the word is plum" in text_of(told)
-    created = next(each for each in told if each["type"] == "session_created")
+    messages = await speaker.say("demo: echo")
+    assert "the word is plum" in text_of(messages)
+    created = next(each for each in messages if each["type"] == "session_created")
     assert created["resumed"] == "context"
     assert created["session_id"] == speaker.session.id != old
     for name in (old, speaker.session.id):

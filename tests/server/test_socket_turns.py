@@ -26,10 +26,10 @@ from .sockets import text_of
 
 
 async def test_deltas_add_up_and_done_ends_the_response(speaker: Speaker) -> None:
-    told = await speaker.say("demo: say Here\nsay  it is\nthink why\nsay more")
-    assert text_of(told) == "Hereit is\n\nmore"
-    assert next(each for each in told if each["type"] == "delta") == {"type": "delta", "content": "Here"}
-    assert told[-1] == {"type": "done", "stop_reason": "end_turn"}
+    messages = await speaker.say("demo: say Here\nsay  it is\nthink why\nsay more")
+    assert text_of(messages) == "Hereit is\n\nmore"
+    assert next(each for each in messages if each["type"] == "delta") == {"type": "delta", "content": "Here"}
+    assert messages[-1] == {"type": "done", "stop_reason": "end_turn"}
     assert speaker.events("thought")[0]["content"] == "why"
 
 
@@ -100,7 +100,7 @@ async def test_an_error_comes_after_what_led_to_it_and_before_what_the_turn_chan
     speaker.session.join(page := Listener(with_html=True))
     end = (await speaker.say("demo: edit a.txt old => new\nerror -32603 No such luck"))[-1]
     assert (end["stop_reason"], end["changes"]) == ("error", "Changed a.txt  +1 −1")
-    kinds = [told.get("kind", told["type"]) for told in page.heard]
+    kinds = [message.get("kind", message["type"]) for message in page.heard]
     assert [kind for kind in kinds if kind in ("prompt", "tool", "error", "done")][-2:] == ["error", "done"]
     assert page.of("done")[0]["html"].count("<details>") == 1
 
@@ -111,8 +111,8 @@ async def test_titles_and_options_show_what_hides_in_them_and_what_the_agent_rem
     speaker.answer(asked["call_id"], "yes")
     await speaker.done()
     assert [each["title"] for each in (*speaker.events("tool_start"), asked)] == ["Shall⟨U+200B⟩ I"] * 2
-    told = [(each["name"], each["remark"], bool(each["meaning"])) for each in asked["options"]]
-    assert (told[0], told[2:]) == (("Allow once: Deny⟨U+202E⟩", "", False), [
+    options = [(each["name"], each["remark"], bool(each["meaning"])) for each in asked["options"]]
+    assert (options[0], options[2:]) == (("Allow once: Deny⟨U+202E⟩", "", False), [
         ("Always allow", "the agent remembers it", True),
         ("Deny", "", False),
     ])  # fmt: skip
@@ -254,7 +254,7 @@ async def test_a_command_waits_for_the_turn_like_any_message(speaker: Speaker) -
 
 async def test_media_of_messages_and_tools_are_told_with_their_addresses(speaker: Speaker) -> None:
     await speaker.say("demo: image\ntool svg audio blob link")
-    files = [[(each["mime"], each["url"][:11]) for each in told["files"]] for told in speaker.of("media")]
+    files = [[(each["mime"], each["url"][:11]) for each in message["files"]] for message in speaker.of("media")]
     kinds = ["image/svg+xml", "audio/wav", "application/octet-stream"]
     assert files == [[("image/png", "/api/media/")], [(kind, "/api/media/") for kind in kinds]]
     speaker.session.join(late := Listener(with_html=True))

@@ -40,8 +40,8 @@ def test_html_is_only_for_who_asked_for_it() -> None:
 
 
 def test_what_no_encoding_takes_is_replaced() -> None:
-    told = compose(event("plan", entries=[float("nan"), "\ud800"]))
-    assert json.loads(told.encode("utf-8"))["entries"] == [None, "\ufffd"]
+    composed = compose(event("plan", entries=[float("nan"), "\ud800"]))
+    assert json.loads(composed.encode("utf-8"))["entries"] == [None, "\ufffd"]
 
 
 @pytest.mark.parametrize(("text", "command"), [
@@ -73,8 +73,8 @@ async def taken(box: Outbox) -> list[Any]:
     """What identifies each message that waits."""
     found = []
     while box._waiting:
-        told = json.loads(str(await box.next()))
-        found.append(told.get("html") or told.get("content") or told["type"])
+        message = json.loads(str(await box.next()))
+        found.append(message.get("html") or message.get("content") or message["type"])
     return found
 
 

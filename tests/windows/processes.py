@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from ctypes import wintypes
+from io import StringIO
 
 from ..limits import LIMIT
 
@@ -75,8 +77,17 @@ def _has_ended(pid: int) -> bool:
     return code.value != STILL_ACTIVE
 
 
+def printed(*words: str) -> str:
+    """What a command of `copilot-kernel` prints, run in this process: another one would import everything anew."""
+    from copilot_kernel.cli import main
+
+    with redirect_stdout(StringIO()) as text:
+        assert main(words) == 0, text.getvalue()
+    return text.getvalue()
+
+
 def command_line(*words: str, code: int = 0, **environ: str) -> str:
-    """What a command of `copilot-kernel` prints."""
+    """The same in a process of its own, which ends with `code`."""
     done = subprocess.run(
         [*COMMAND, *words], capture_output=True, text=True, encoding="utf-8", timeout=LIMIT, stdin=subprocess.DEVNULL,
         env={**os.environ, **environ}, errors="replace",

@@ -18,7 +18,7 @@ from pathlib import Path
 from ..limits import LIMIT
 from ..permissions import windows_corpus
 from .notebook import ENDLESS, FIRST, PYTHON, Notebook
-from .processes import all_end, command_line, descendants
+from .processes import all_end, command_line, descendants, printed
 from .server import Server
 
 TESTS = Path(__file__).parents[1]
@@ -120,8 +120,8 @@ def a_kernel_that_is_killed_leaves_nothing_behind(project: Path) -> None:
 @story
 def a_conversation_is_listed_and_exported(project: Path) -> None:
     """That of the kernel that was killed, and restarted before."""
-    listed = json.loads(command_line("sessions", "--json"))["sessions"]
-    command_line("export", listed[0]["id"], "-o", str(project / "chat.ipynb"))
+    listed = json.loads(printed("sessions", "--json"))["sessions"]
+    printed("export", listed[0]["id"], "-o", str(project / "chat.ipynb"))
     exported = (project / "chat.ipynb").read_text("utf-8")
     assert ("hello there" in exported, "again" in exported) == (True, True)
 
@@ -227,8 +227,8 @@ def a_server_that_is_killed_leaves_nothing_behind(project: Path) -> None:
 
 @story
 def the_command_line_works(project: Path) -> None:
-    assert "copilot" in command_line("install", "--user")
-    found = json.loads(command_line("doctor", "--json"))
+    assert "copilot" in printed("install", "--user")
+    found = json.loads(printed("doctor", "--json"))
     checks = {check["name"]: check for check in found["checks"]}
     assert checks["sign-in"]["state"] == "ok", checks
     assert "Linux or macOS" in checks["sandbox"]["message"], checks["sandbox"]
@@ -238,11 +238,11 @@ def the_command_line_works(project: Path) -> None:
 
 @story
 def a_server_of_its_own_starts_and_stops(project: Path) -> None:
-    from copilot_kernel.cli import main, serve
+    from copilot_kernel.cli import serve
 
     serve.START_SECONDS = LIMIT
-    assert main(["serve", "start"]) == 0
-    (running,) = json.loads(command_line("serve", "status", "--json"))["servers"]
+    printed("serve", "start")
+    (running,) = json.loads(printed("serve", "status", "--json"))["servers"]
     processes = descendants(running["pid"])
     assert "Stopped" in command_line("serve", "stop")
     all_end(processes)
