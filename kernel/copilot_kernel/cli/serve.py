@@ -129,8 +129,6 @@ def _launch(port: int | None, options: Sequence[str], log: Path) -> subprocess.P
     read.
     """
     command = [sys.executable, "-P", "-c", MAIN, *_command_line(port, options), "--StandaloneServer.tell_token=False"]
-    with suppress(OSError):  # on Windows, a server may still write to it
-        log.unlink()  # a new file has the mode below
     with os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         log.chmod(0o600)  # an older one may have another mode
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, **DETACHED)
