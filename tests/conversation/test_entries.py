@@ -1,9 +1,6 @@
 """`Entries` are what a tuple of entries is, whichever value is read or changed, in whatever order."""
 
-from collections.abc import Iterator
-
 import pytest
-from copilot_kernel.conversation import model as model_module
 from copilot_kernel.conversation.model import FINAL, Entries, Entry, Message, Notice, Plan, ToolCall
 from copilot_kernel.conversation.text import GrowingText
 from hypothesis import given, settings
@@ -14,13 +11,6 @@ NAMES = ["", "a", "b"]
 steps = st.tuples(
     st.integers(0, 50) | st.just(-1), st.integers(0, 9), st.booleans(), st.sampled_from("mtpn"), st.sampled_from(NAMES)
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def small_blocks() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model_module, "BLOCK_ENTRIES", 3)
-        yield
 
 
 def made(old: Entry | None, at: int, kind: str, name: str, final: bool) -> Entry:
@@ -59,6 +49,7 @@ def test_every_value_stays_what_it_was_and_knows_what_changed_since_any_other(
         calls = [entry for entry in model if isinstance(entry, ToolCall)]
         assert value.unfinished() == [call for call in calls if call.status not in FINAL]
         for turn in range(4):
+            assert value.of_turn(turn) == tuple(entry for entry in model if entry.turn == turn)
             assert value.find(Plan, turn) is newest(model, Plan, "turn", turn)
         for name in NAMES:
             assert value.find(ToolCall, name) is newest(model, ToolCall, "call_id", name)
@@ -89,8 +80,19 @@ def test_without_old_turns_the_others_keep_their_indices(
     assert ([*value], [value[at] for at in range(first, len(model))]) == (kept, kept)
     assert (value[:], value[first + 1 :], value[-2:]) == (tuple(kept), tuple(kept[1:]), tuple(kept[-2:]))
     assert value.find(ToolCall, "a") is newest(tuple(kept), ToolCall, "call_id", "a")
+    assert value.of_turn(turn) == tuple(entry for entry in kept if entry.turn == turn)
     calls = [entry for entry in kept if isinstance(entry, ToolCall)]
     assert value.unfinished() == [call for call in calls if call.status not in FINAL]
     if first:
         with pytest.raises(IndexError):
             value[first - 1]
+
+
+def test_an_old_value_that_many_have_followed_can_be_read_and_forgotten() -> None:
+    first = value = Entries().put(Message(0, 1, "agent", GrowingText("first")))
+    for number in range(100_000):
+        value = value.put(Message(0, 1, "agent", GrowingText(str(number))))
+    assert [str(entry.text) for entry in (*first, *value) if isinstance(entry, Message)] == ["first", "99999"]
+    assert len(value.changed(first)) == 1
+    del first
+    assert len(value) == 1

@@ -7,8 +7,8 @@ cell owns it, so that a late update is drawn where it belongs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, compress, zip_longest
-from operator import attrgetter, is_not
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Literal, TypeVar, overload
 
 from msgspec import Struct, field
@@ -152,83 +152,136 @@ _NAMES: dict[type[Entry], Callable[[Any], str | int]] = {
 """Name by which later updates find an entry of each type; an empty name finds nothing."""
 
 
-BLOCK_ENTRIES = 100
-"""Entries of one block, but for the last."""
+class _Store:
+    """The newest entries, from index `first` on, and where to find them."""
+
+    def __init__(self, entries: Iterable[Entry], first: int = 0) -> None:
+        self.first = first
+        self.entries: list[Entry] = []
+        self.names: dict[tuple[type[Entry], str | int], int] = {}
+        """The index of the newest entry of a kind that ever had this name."""
+        self.turns: dict[int, int] = {}
+        """The index of the first entry of each turn."""
+        self.unfinished: set[int] = set()
+        """The indices of tool calls without a final status."""
+        for at, entry in enumerate(entries, first):
+            self.put(at, entry)
+
+    def put(self, at: int, entry: Entry) -> None:
+        index = at - self.first
+        if index < len(self.entries):
+            self.entries[index] = entry
+        else:
+            self.entries.append(entry)
+            self.turns.setdefault(entry.turn, at)
+        if name := _NAMES.get(type(entry)):
+            key = (type(entry), name(entry))
+            self.names[key] = max(at, self.names.get(key, at))
+        if isinstance(entry, ToolCall):
+            (self.unfinished.discard if entry.status in FINAL else self.unfinished.add)(at)
 
 
 class Entries(Sequence[Entry]):
-    """Entries as an immutable value, in blocks: the next value copies only the block that differs.
+    """Entries as an immutable value, of which the newest can be changed in O(1).
 
-    Those before index `first` are not kept; the others keep their indices, and all count for `len`. An entry keeps its
-    kind and turn.
+    Values that came from one another share a store with the entries of the newest, and each knows what it replaced in
+    the one before: to read an older one costs as much as has happened since. An entry keeps its kind and turn.
+
+    Those before index `first` are not kept; the others keep their indices, and all count for `len`.
     """
 
-    __slots__ = ("_blocks", "_length", "_names", "_unfinished", "first")
+    __slots__ = ("_length", "_next", "_put", "_replaced", "_store")
 
     def __init__(self, entries: Iterable[Entry] = (), first: int = 0) -> None:
-        kept = [*entries]
-        self.first, self._length = first, first + len(kept)
-        self._blocks = [kept[at : at + BLOCK_ENTRIES] for at in range(0, len(kept), BLOCK_ENTRIES)]
-        # The index of the newest entry of a kind that ever had this name, here or in a value that was made of this one.
-        self._names: dict[tuple[type[Entry], str | int], int] = {}
-        self._unfinished = frozenset[int]()
-        for at, entry in enumerate(kept, first):
-            self._note(at, entry)
+        self._store = _Store(entries, first)
+        self._length = first + len(self._store.entries)
+        # The next value; what was put to make this one of another, and what it replaced there.
+        self._next: Entries | None = None
+        self._put: Entry | None = None
+        self._replaced: Entry | None = None
 
     def put(self, entry: Entry) -> Entries:
         """These, with `entry` at the index that is its id: replaced, or added at the end."""
-        after = Entries.__new__(Entries)
-        after.first, after._length = self.first, max(self._length, entry.id + 1)
-        after._names, after._unfinished = self._names, self._unfinished
-        after._blocks = self._blocks.copy()
-        number, at = divmod(entry.id - self.first, BLOCK_ENTRIES)
-        block = self._blocks[number].copy() if number < len(self._blocks) else []
-        block[at : at + 1] = [entry]
-        after._blocks[number : number + 1] = [block]
-        after._note(entry.id, entry)
+        if self._next is not None:
+            return Entries(self, self.first).put(entry)
+        after, store = Entries.__new__(Entries), self._store
+        after._store, after._next, after._put, after._replaced = store, None, entry, None
+        after._length = self._length
+        if entry.id < self._length:
+            after._replaced = store.entries[entry.id - store.first]
+        else:
+            after._length += 1
+        self._next = after  # before the store changes: another thread may be reading this value
+        store.put(entry.id, entry)
         return after
 
-    def _note(self, at: int, entry: Entry) -> None:
-        if name := _NAMES.get(type(entry)):
-            key = (type(entry), name(entry))
-            self._names[key] = max(at, self._names.get(key, at))
-        if isinstance(entry, ToolCall):
-            others = self._unfinished - {at}
-            self._unfinished = others if entry.status in FINAL else others | {at}
+    @property
+    def first(self) -> int:
+        """The index of the first one that is kept."""
+        return self._store.first
 
     def since_turn(self, turn: int) -> Entries:
         """These, without those of turns before `turn`."""
-        first = next((entry.id for entry in self if entry.turn >= turn), self._length)
+        first = next((at for number, at in self._own_store().turns.items() if number >= turn), self._length)
         return Entries(self[first:], first)
 
     def changed(self, before: Entries) -> list[Entry]:
         """Return the entries that `before` did not have, or had as other objects, in order."""
-        aligned = before if before.first == self.first else Entries(before[self.first :], self.first)
-        found = list[Entry]()
-        for ours, theirs in zip_longest(self._blocks, aligned._blocks, fillvalue=list[Entry]()):
-            if ours is not theirs:
-                found += [*compress(ours, map(is_not, ours, theirs)), *ours[len(theirs) :]]
-        return found
+        if before._next is self and self._put is not None:  # nearly always
+            return [self._put]
+        found, value = dict[int, Entry](), before
+        while value is not self:
+            if value._next is None:  # neither came from the other
+                numbered = enumerate(self, self.first)
+                return [entry for at, entry in numbered if at >= len(before) or before[at] is not entry]
+            value = value._next
+            if value._put is not None:
+                found[value._put.id] = value._put
+        return [found[at] for at in sorted(found)]
 
     @property
     def last(self) -> Entry | None:
         """The one that began last."""
-        return self._blocks[-1][-1] if self._blocks else None
+        entries = self._store.entries if self._next is None else self._as_list()
+        return entries[-1] if entries else None
+
+    def of_turn(self, turn: int) -> tuple[Entry, ...]:
+        """Return the entries of turn `turn`."""
+        store = self._own_store()
+        first = store.turns.get(turn, self._length) - store.first
+        return tuple(entry for entry in store.entries[first:] if entry.turn == turn)
 
     def find(self, kind: type[E], name: str | int) -> E | None:
         """The newest tool call with this call id, notice about this, or plan of this turn."""
-        at, name_of = self._names.get((kind, name)), _NAMES[kind]
-        if name == "" or at is None:
+        store, name_of = self._own_store(), _NAMES[kind]
+        at = None if name == "" else store.names.get((kind, name))
+        if at is None:
             return None
-        # The entry at that index may have another name, or not be there.
-        newest = [self[at]] if at < self._length else []
-        found = (entry for entry in chain(newest, reversed(self)) if isinstance(entry, kind))
+        # The entry at that index may have another name now.
+        found = (
+            entry
+            for entry in chain((store.entries[at - store.first],), reversed(store.entries))
+            if isinstance(entry, kind)
+        )
         return next((entry for entry in found if name_of(entry) == name), None)
 
     def unfinished(self) -> list[ToolCall]:
         """The tool calls without a final status, in order."""
-        entries = map(self.__getitem__, sorted(self._unfinished))
+        entries = map(self.__getitem__, sorted(self._own_store().unfinished))
         return [entry for entry in entries if isinstance(entry, ToolCall)]
+
+    def _own_store(self) -> _Store:
+        return self._store if self._next is None else _Store(self, self.first)
+
+    def _as_list(self) -> list[Entry]:
+        entries, older, value = self._store.entries[: self._length - self.first], dict[int, Entry](), self._next
+        while value is not None:
+            if value._replaced is not None and value._replaced.id < self._length:
+                older.setdefault(value._replaced.id, value._replaced)
+            value = value._next
+        for at, entry in older.items():
+            entries[at - self.first] = entry
+        return entries
 
     def __len__(self) -> int:
         return self._length
@@ -240,24 +293,28 @@ class Entries(Sequence[Entry]):
     def __getitem__(self, index: int | slice) -> Entry | tuple[Entry, ...]:
         if isinstance(index, slice):
             start, stop, step = index.indices(self._length)
-            return tuple([*self][max(start - self.first, 0) : max(stop - self.first, 0) : step])
-        at = range(self._length)[index] - self.first
-        if at < 0:
-            raise IndexError(f"entry {index} is not kept")
-        return self._blocks[at // BLOCK_ENTRIES][at % BLOCK_ENTRIES]
+            return tuple(self._as_list()[max(start - self.first, 0) : max(stop - self.first, 0) : step])
+        at, store, value = index if index >= 0 else index + self._length, self._store, self._next
+        if not store.first <= at < self._length:
+            raise IndexError(f"there is no entry {index}, or it is not kept")
+        entry = store.entries[at - store.first]
+        while value is not None:
+            if value._replaced is not None and value._replaced.id == at:
+                return value._replaced
+            value = value._next
+        return entry
 
     def __iter__(self) -> Iterator[Entry]:
-        return chain.from_iterable(self._blocks)
+        return iter(self._as_list())
 
     def __reversed__(self) -> Iterator[Entry]:
-        for block in reversed(self._blocks):
-            yield from reversed(block)
+        return reversed(self._as_list())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and [*self] == [*other]
+        return isinstance(other, Sequence) and self._as_list() == [*other]
 
     def __repr__(self) -> str:
-        return f"Entries({[*self]!r})"
+        return f"Entries({self._as_list()!r})"
 
 
 class Conversation(Struct, frozen=True):
@@ -276,7 +333,7 @@ class Conversation(Struct, frozen=True):
 
     def of_turn(self, turn: int) -> tuple[Entry, ...]:
         """The entries of turn `turn`."""
-        return tuple(entry for entry in self.entries if entry.turn == turn)
+        return self.entries.of_turn(turn)
 
     @property
     def answer(self) -> str:
