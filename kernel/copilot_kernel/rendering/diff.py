@@ -30,7 +30,7 @@ from .markup import (
     muted,
     pre,
 )
-from .matching import Mark, common_ends, match
+from .matching import Mark, match
 from .plain import split_lines, visible_line, visible_text
 
 Runs = Sequence[tuple[str, str]]
@@ -372,12 +372,20 @@ def _differing(old: str, new: str) -> Sequence[tuple[int, int]]:
     if max(len(old), len(new)) > _MAX_COMPARED_CHARS:
         return ()
     before, after = _WORD.findall(old), _WORD.findall(new)
-    start, end = common_ends(before, after)
+    start, end = _common_ends(before, after)
     head, tail = "".join(before[:start]), "".join(before[len(before) - end :])
     kept = len("".join((head + tail).split()))
     if 2 * kept < max(len("".join(line.split())) for line in (old, new)):
         return ()
     return [(len(head), len(line) - len(tail)) for line in (old, new)]
+
+
+def _common_ends(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
+    """Count the words that both start with, and those that they end with."""
+    shorter = min(len(before), len(after))
+    start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
+    end = next((i for i in range(shorter - start) if before[-1 - i] != after[-1 - i]), shorter - start)
+    return start, end
 
 
 def _with_return(text: str) -> str:

@@ -1,15 +1,19 @@
-"""Matching lines of two texts: difflib's answer between the lines that both start and end with."""
+"""Matching lines of two texts: difflib's answer between the lines that both start and end with.
+
+Texts of megabytes are compared as strings first, and only what is to be shown is split into lines.
+"""
 
 from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from io import StringIO
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from ..conversation.excerpt import CONTEXT
-from .plain import split_lines
 
 Mark = Literal["+", "-", " ", "@"]
 Opcodes = Sequence[tuple[str, int, int, int, int]]  # of difflib
@@ -39,30 +43,28 @@ class Matched:
 
 def match(old: str, new: str, most: int = sys.maxsize) -> Matched:
     """The lines of `old` and `new`; if the result is rough, at most `most` of those that change."""
-    olds, news = split_lines(old), split_lines(new)
-    start, end = common_ends(olds, news)
-    removed, added = (lines[start : len(lines) - end] for lines in (olds, news))
-    is_rough = len(removed) + len(added) > MAX_LINES or sum(map(len, (*removed, *added))) > MAX_CHARS
-    kept = most // 2 if is_rough else sys.maxsize
-    left_out = max(len(added) - kept, 0), max(len(removed) - kept, 0)
-    first = max(start - CONTEXT, 0)
-    above, below = olds[first:start], [] if any(left_out) else olds[len(olds) - end :][:CONTEXT]
-    before, after = ([*above, *lines[:kept], *below] for lines in (removed, added))
-    opcodes = [
-        ("equal", 0, len(above), 0, len(above)),
-        ("replace", len(above), len(before) - len(below), len(above), len(after) - len(below)),
-        ("equal", len(before) - len(below), len(before), len(after) - len(below), len(after)),
-    ]
-    groups = [opcodes] if is_rough else difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT)
+    start, end = _common_ends(old, new)
+    differing = [text[start : len(text) - end] for text in (old, new)]
+    sizes = [text.count("\n") + (text[-1:] not in ("", "\n")) for text in differing]
+    is_rough = sum(sizes) > MAX_LINES or sum(map(len, differing)) > MAX_CHARS
+    removed, added = (_first_lines(text, most // 2 if is_rough else sys.maxsize) for text in differing)
+    left_out = sizes[1] - len(added), sizes[0] - len(removed)
+    above, below = _last_lines(old[:start]), _first_lines(old[len(old) - end :], CONTEXT)
+    before, after = ([*above, *part, *(() if any(left_out) else below)] for part in (removed, added))
+    groups: Iterable[Opcodes]
+    if is_rough:
+        ends = len(above) + len(removed), len(above) + len(added)
+        groups = [
+            [
+                ("equal", 0, len(above), 0, len(above)),
+                ("replace", len(above), ends[0], len(above), ends[1]),
+                ("equal", ends[0], len(before), ends[1], len(after)),
+            ]
+        ]
+    else:
+        groups = difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT)
+    first = old.count("\n", 0, start) - len(above)
     return Matched(tuple(_hunk(before, after, group, first) for group in groups), is_rough, left_out)
-
-
-def common_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """Count the parts that both start with, and those that both end with."""
-    shorter = min(len(old), len(new))
-    start = next((i for i in range(shorter) if old[i] != new[i]), shorter)
-    end = next((i for i in range(shorter - start) if old[-1 - i] != new[-1 - i]), shorter - start)
-    return start, end
 
 
 def _hunk(before: Sequence[str], after: Sequence[str], group: Opcodes, first: int) -> Hunk:
@@ -75,3 +77,39 @@ def _marked(before: Sequence[str], after: Sequence[str], opcodes: Opcodes) -> It
         yield from ((" " if tag == "equal" else "-", line) for line in before[old:old_end])
         if tag != "equal":
             yield from (("+", line) for line in after[new:new_end])
+
+
+def _common_ends(old: str, new: str) -> tuple[int, int]:
+    """Characters of the lines that both start with, and of those that both end with."""
+    most = min(len(old), len(new))
+    start = old.rfind("\n", 0, _largest(most, lambda known, n: old[known:n] == new[known:n])) + 1
+    olds, news = len(old), len(new)
+    end = _largest(most - start, lambda known, n: old[olds - n : olds - known] == new[news - n : news - known])
+    if not all(len(text) - end == start or text[len(text) - end - 1] == "\n" for text in (old, new)):
+        line_end = old.find("\n", olds - end) + 1  # of a line of which only the end is the same
+        end = olds - line_end if line_end else 0
+    return start, end
+
+
+def _largest(most: int, is_same: Callable[[int, int], bool]) -> int:
+    """The largest number up to `most` such that what lies between 0 and it is the same."""
+    known = 0
+    while known < most:
+        middle = (known + most + 1) // 2
+        if is_same(known, middle):
+            known = middle
+        else:
+            most = middle - 1
+    return known
+
+
+def _first_lines(text: str, count: int) -> list[str]:
+    return [*islice(StringIO(text, newline="\n"), count)]
+
+
+def _last_lines(text: str) -> list[str]:
+    """Return as many lines as are shown above a change."""
+    start = len(text)
+    for _ in range(CONTEXT):
+        start = text.rfind("\n", 0, max(start - 1, 0)) + 1
+    return _first_lines(text[start:], CONTEXT)
