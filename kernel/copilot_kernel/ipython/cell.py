@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from ..frontend.cell import Cell
-from .front_end import WidgetSupport, request
+from .front_end import WidgetSupport, clicks_arrive, request
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,20 @@ Calls = SimpleQueue[Call | None]
 
 
 class _StockKernel:
-    """ipykernel's kernel with the interface that `Cell` needs."""
+    """ipykernel's kernel with the interface that `Cell` needs. `clicks`: they can arrive while the cell waits."""
 
-    def __init__(self, kernel: Any, widgets: WidgetSupport, *, widgets_work: bool) -> None:
+    def __init__(self, kernel: Any, widgets: WidgetSupport, clicks: bool) -> None:
         self.session, self.iopub_socket, self.stdin_socket = kernel.session, kernel.iopub_socket, kernel.stdin_socket
-        self.comm_manager, self.widgets_work, self._topic = widgets, widgets_work, kernel._topic
+        self.comm_manager, self._kernel = widgets, kernel
+        self._clicks = clicks and clicks_arrive(kernel)
+
+    @property
+    def widgets_work(self) -> bool:
+        return self._clicks
+
+    def _topic(self, topic: str) -> bytes:
+        name: bytes = self._kernel._topic(topic)
+        return name
 
 
 class IPythonCell(Cell):
@@ -41,7 +50,7 @@ class IPythonCell(Cell):
         asked = request(kernel)
         content, metadata = asked.parent.get("content", {}), asked.parent.get("metadata") or {}
         live = bool(content.get("allow_stdin"))
-        stock = _StockKernel(kernel, widgets, widgets_work=loop is not None)
+        stock = _StockKernel(kernel, widgets, clicks=loop is not None)
         super().__init__(stock, asked, live=live, cell_id=metadata.get("cellId"))
         self._ipykernel, self._widgets, self._loop = kernel, widgets, loop
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
-from inspect import isawaitable
+from inspect import isawaitable, signature
 from typing import Any
 
 from comm import get_comm_manager
@@ -35,6 +36,13 @@ _COMMS = ("comm_open", "comm_msg", "comm_close")
 _FIRST_ASKED = ("kernel_info_request", "comm_info_request")
 
 
+def clicks_arrive(kernel: Any) -> bool:
+    """Return True if `kernel` handles comm messages while a cell waits, and lets us name a widget's parent."""
+    dispatch = getattr(kernel, "dispatch_shell", None)
+    concurrent = callable(dispatch) and "concurrent" in signature(dispatch).parameters
+    return concurrent and isinstance(getattr(kernel, "_shell_parent", None), ContextVar)
+
+
 def request(kernel: Any) -> Request:
     """The request of the cell that runs in this context."""
     return Request(kernel._parent_ident["shell"], kernel.get_parent("shell"))
@@ -46,13 +54,18 @@ def attended(kernel: Any, cell: Request) -> Iterator[None]:
 
     The cell is `busy` again after each.
     """
-    handlers, busy = kernel.shell_handlers, _StillBusy(partial(_publish, kernel, "busy", cell.parent))
-    ours = {name: partial(_handle, kernel, cell, busy, handlers[name]) for name in _COMMS}
+    handlers = {name: kernel.shell_handlers[name] for name in _COMMS if name in kernel.shell_handlers}
+    busy = _StillBusy(partial(_publish, kernel, "busy", cell.parent))
+    ours = {name: partial(_handle, kernel, cell, busy, handler) for name, handler in handlers.items()}
+    kernel.shell_handlers.update(ours)
     try:
-        with _handled(handlers, ours), _informing(kernel, busy):
+        with _informing(kernel, busy):
             yield
     finally:
         busy.stop()
+        for name, handler in handlers.items():
+            if kernel.shell_handlers[name] is ours[name]:
+                kernel.shell_handlers[name] = handler
 
 
 @contextmanager
@@ -151,31 +164,49 @@ def _publish(kernel: Any, state: str, parent: Any) -> None:
     kernel.session.send(kernel.iopub_socket, "status", content, parent, ident=kernel._topic("status"))
 
 
-@contextmanager
-def parents_restored(kernel: Any) -> Iterator[None]:
-    """Inside, restore the parent of each cell before its idle, also of the user's own asynchronous cells."""
-    handler = kernel.shell_handlers["execute_request"]
+class ParentTracker:
+    """Restores the parent of the running cell before its idle, also for the user's own asynchronous cells.
 
-    async def execute(stream: Any, ident: Any, parent: Any) -> None:
+    IPython calls `begin` in the cell's own context, where the parent is never wrong, and `end` in the one in which the
+    kernel publishes the idle, just before it does.
+    """
+
+    def __init__(self, kernel: Any, events: Any) -> None:
+        self._kernel, self._events = kernel, events
+        self._cell: Request | None = None
+
+    def watch(self) -> None:
+        """Begin with the cell that runs now."""
+        self.begin()
+        self._events.register("pre_run_cell", self.begin)
+        self._events.register("post_run_cell", self.end)
+
+    def leave(self) -> None:
+        """Unregister from IPython's events."""
+        self._events.unregister("pre_run_cell", self.begin)
+        self._events.unregister("post_run_cell", self.end)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Inside, a run within the cell may begin and end like a cell."""
+        cell = self._cell
         try:
-            await handler(stream, ident, parent)
+            yield
         finally:
-            if kernel.get_parent("shell") is not parent:
-                kernel.set_parent(ident, parent, "shell")
+            self._cell = cell
 
-    with _handled(kernel.shell_handlers, {"execute_request": execute}):
-        yield
+    def begin(self, info: Any = None) -> None:
+        """Remember the cell's request. Subshells run in other threads and need no repair."""
+        if threading.current_thread() is threading.main_thread():
+            self._cell = request(self._kernel)
 
-
-@contextmanager
-def _handled(handlers: dict[str, Handler], ours: Mapping[str, Handler]) -> Iterator[None]:
-    """Inside, messages are handled by `ours`. Handlers that others have replaced meanwhile stay."""
-    before = {name: handlers[name] for name in ours}
-    handlers.update(ours)
-    try:
-        yield
-    finally:
-        handlers.update({name: before[name] for name, handler in ours.items() if handlers[name] is handler})
+    def end(self, result: Any = None) -> None:
+        """Restore the parent if it is another cell's."""
+        cell = self._cell
+        if cell is None or threading.current_thread() is not threading.main_thread():
+            return
+        if self._kernel.get_parent("shell") is not cell.parent:
+            self._kernel.set_parent(cell.ident, cell.parent, channel="shell")
 
 
 class WidgetSupport:

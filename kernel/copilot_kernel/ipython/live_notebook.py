@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from traceback import format_exception
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from ..config import notebook_at_start
@@ -19,6 +19,9 @@ from .cell_thread import CellThread, blocked, call
 from .nested_run import NotebookRuns, TerminalRuns
 from .runs import ExecutionCounts
 from .variables import inspect_variable, list_variables
+
+if TYPE_CHECKING:
+    from .front_end import ParentTracker
 
 T = TypeVar("T")
 
@@ -39,13 +42,13 @@ class PythonNotebook(PageNotebook):
         # What the cell before the asking one failed with.
         self._error: CellError | None = None
 
-    def wait_in(self, cell: IPythonCell | ShellCell, thread: CellThread) -> None:
+    def wait_in(self, cell: IPythonCell | ShellCell, thread: CellThread, parents: ParentTracker | None) -> None:
         """Let `cell` be the one that waits. Called on its thread, before `asked_by`."""
         last = self._shell.copilot.last_cell
         self._error = last_error(last.result, last.traceback, self._error)
         self._thread, self._blocked = thread, partial(blocked, thread)
         if isinstance(cell, IPythonCell):
-            self._runs = NotebookRuns(self._shell, cell.request, thread, self._counts)
+            self._runs = NotebookRuns(self._shell, cell.request, thread, self._counts, parents)
         else:
             self._runs = TerminalRuns(self._shell, thread, self._counts)
 

@@ -11,13 +11,16 @@ import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..frontend.cell import Request
 from ..notebook.live import KernelBusy, NotebookError, Output, RunResult
 from .cell_thread import CellThread, run_through
 from .run_outputs import MARK, collected
 from .runs import AWAITS, ExecutionCounts, Runs, exit_refused, kept
+
+if TYPE_CHECKING:
+    from .front_end import ParentTracker
 
 MAX_STREAM_CHARS = 1_000_000
 """Limit of each stream."""
@@ -26,9 +29,11 @@ MAX_STREAM_CHARS = 1_000_000
 class NotebookRuns(Runs):
     """Runs for a cell in ipykernel. Created on the cell's thread."""
 
-    def __init__(self, shell: Any, cell: Request, thread: CellThread, counts: ExecutionCounts) -> None:
+    def __init__(
+        self, shell: Any, cell: Request, thread: CellThread, counts: ExecutionCounts, parents: ParentTracker | None
+    ):
         super().__init__(shell, thread, counts, NotebookRuns._execute)
-        self._kernel, self._cell = shell.kernel, cell
+        self._kernel, self._cell, self._parents = shell.kernel, cell, parents
         self._context = copy_context()
 
     async def _run(self, mark: str, code: str, request: Request | None, cell_id: str | None) -> RunResult:
@@ -112,6 +117,8 @@ class NotebookRuns(Runs):
             stack.callback(
                 self._context.copy().run, self._kernel.set_parent, self._cell.ident, self._cell.parent, "shell"
             )
+            if self._parents is not None:
+                stack.enter_context(self._parents.kept())
             stack.enter_context(kept(shell.displayhook, "exec_result"))
             stack.enter_context(kept(shell, "_last_traceback_during_displayhook"))
             stack.enter_context(kept(shell.payload_manager, "_payload"))

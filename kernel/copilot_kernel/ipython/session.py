@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +24,7 @@ from ..frontend.kernel_session import KernelSession
 from ..frontend.vs_code import is_cell
 from ..rendering.plain import visible_line
 from ..system.processes import keep_apart
-from .front_end import WidgetSupport, parents_restored
+from .front_end import ParentTracker, WidgetSupport
 from .turn import Turn
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ class MagicSession:
         self._task: Ended | None = None
         self.interrupted = False
         """Since the last `begin`."""
-        self._restoring: ExitStack | None = None
-        """Ends what `restore_parents` has begun."""
+        self._parents: ParentTracker | None = None
 
     def begin(self) -> None:
         """Forget earlier interrupts: a cell is about to wait for `run`. Called on the cell's thread.
@@ -81,7 +80,7 @@ class MagicSession:
         self, cell: IPythonCell | ShellCell, thread: CellThread, text: str, values: Mapping[str, str]
     ) -> Future[Ended]:
         """Do what `text` asks for; the result is the finished task, however it ended. Called on the cell's thread."""
-        self._notebook.wait_in(cell, thread)
+        self._notebook.wait_in(cell, thread, self._parents)
         return self.loop_thread.submit(self._ended(cell, text, values))
 
     async def _ended(self, cell: Cell, text: str, values: Mapping[str, str]) -> Ended:
@@ -101,18 +100,19 @@ class MagicSession:
         self.interrupted = True
         self.loop_thread.call(partial(self._interrupt, time.monotonic()))
 
-    def restore_parents(self, kernel: Any) -> None:
-        """Restore the parents of the next cells, until `close`; `kernel` is ipykernel's."""
-        if self._restoring is None:
-            self._restoring = ExitStack()
-            self._restoring.enter_context(parents_restored(kernel))
+    def watch_parents(self, kernel: Any, events: Any) -> None:
+        """Watch the parents of messages; `kernel` is ipykernel's."""
+        if self._parents is None:
+            self._parents = ParentTracker(kernel, events)
+            self._parents.watch()
 
     def close(self) -> None:
         """End the agent, in bounded time. A child process that was forked off leaves the agent to its parent."""
         if os.getpid() != self._process:
             return
-        if self._restoring is not None:
-            self._restoring.close()
+        if self._parents is not None:
+            self._parents.leave()
+            self._parents = None
         with suppress(TimeoutError):
             self.loop_thread.submit(self._close()).result(BREAK_LIMIT + CLOSE_LIMIT + 1)
         self.loop_thread.stop()
