@@ -118,6 +118,7 @@ def test_a_cell_runs_as_the_pages_own_request(page: FakePage) -> None:
     page.front_end.run("x = 20")
     outcome = played(page, "return await notebook.run_cell('b', 'print(x)')")
     (run,) = page.runs
+    kinds = [m["msg_type"] for m in page.front_end.published if parent(m) == run and m["metadata"] != {}]
     assert value(page.front_end, "played.outputs[0]['text'], played.ok") == ("20\n", True)
     ran = next(event for event in page.events if event["event"] == "ran")
     assert ran == {"event": "ran", "id": "b", "execution_count": value(page.front_end, "played.execution_count")}
@@ -128,6 +129,7 @@ def test_a_cell_runs_as_the_pages_own_request(page: FakePage) -> None:
     assert [m["content"]["text"] for m in messages if m["msg_type"] == "stream"] == ["20\n"]
     assert is_status(messages[-1], "idle")
     assert after_idle(page, run) == (asking(page), "busy")
+    assert kinds == ["status"]
     assert "20" not in outcome.text
 
 

@@ -12,12 +12,13 @@ from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from ..frontend.cell import Request
 from ..notebook.live import KernelBusy, NotebookError, Output, RunResult
 from .cell_thread import CellThread, run_through
-from .run_outputs import MARK, collected
-from .runs import AWAITS, ExecutionCounts, Runs, exit_refused, kept
+from .run_outputs import END, MARK, RunOutputs
+from .runs import AWAITS, RUN_END_SECONDS, ExecutionCounts, Runs, exit_refused, kept
 
 if TYPE_CHECKING:
     from .front_end import ParentTracker
@@ -35,31 +36,49 @@ class NotebookRuns(Runs):
         super().__init__(shell, thread, counts, NotebookRuns._execute)
         self._kernel, self._cell, self._parents = shell.kernel, cell, parents
         self._context = copy_context()
+        self._outputs = RunOutputs()
 
-    async def _run(self, mark: str, code: str, request: Request | None, cell_id: str | None) -> RunResult:
+    async def run(self, code: str, request: Request | None = None, cell_id: str | None = None) -> RunResult:
+        """Run `code`, one at a time. `request`: what the outputs belong to; by default the waiting cell.
+
+        Cancelled, it ends the code. Raises NotebookError if the code was not run. Belongs to the agent's loop.
+        """
+        async with self._one:
+            self._mark = mark = uuid4().hex
+            ended = await self._outputs.begin(mark)
+            try:
+                count, ok = await self._on_thread(lambda: self._run(code, request, mark, cell_id))
+                outputs = await asyncio.wait_for(ended, RUN_END_SECONDS)
+            except TimeoutError:
+                raise NotebookError("The code ran, but its output could not be read.") from None
+            finally:
+                ended.cancel()
+        return RunResult(count, ok, outputs)
+
+    async def close(self) -> None:
+        """End what runs, and stop listening to outputs."""
+        await super().close()
+        await self._outputs.close()
+
+    # -- on the cell's thread -----------------------------------------------------------------------------------------
+
+    async def _run(self, code: str, request: Request | None, mark: str, cell_id: str | None) -> tuple[int | None, bool]:
+        """The number of the run, and whether it succeeded."""
         if self.active:
             raise KernelBusy("Other code is still running.")
         own = request or self._cell
         # Comms made in the run would be answered in the subshell of its request, which the page may delete.
         header = {**own.parent["header"], "subshell_id": None, MARK: mark}
         inner = Request(own.ident, {**own.parent, "header": header})
-        with (
-            self._places(is_cell=request is not None),
-            self._counts.next() as number,
-            collected(self._kernel.session, mark) as collector,
-        ):
+        with self._places(is_cell=request is not None), self._counts.next() as number:
             if request is not None:
                 self._kernel._publish_status("busy", "shell", inner.parent)
                 self._kernel._publish_execute_input(code, inner.parent, number)
             try:
                 result = await self._interruptible(mark, self._execute(mark, code, inner, cell_id))
             finally:
-                sys.stdout.flush()
-                sys.stderr.flush()
-                if request is not None:  # the page's cell is idle now; the waiting one, and with it the kernel, is not
-                    self._kernel._publish_status("idle", "shell", inner.parent)
-                    self._kernel._publish_status("busy", "shell", self._cell.parent)
-        return RunResult(number, result is not None and bool(result.success), collector.outputs)
+                self._end(inner, is_cell=request is not None)
+        return (number, bool(result.success)) if result is not None else (None, False)
 
     async def _interruptible(self, run: str, execution: Coroutine[Any, Any, Any]) -> Any:
         """The result of the execution, in a context of its own; None if it was interrupted in code of IPython's."""
@@ -123,12 +142,38 @@ class NotebookRuns(Runs):
             stack.enter_context(kept(shell, "_last_traceback_during_displayhook"))
             stack.enter_context(kept(shell.payload_manager, "_payload"))
             shell.payload_manager._payload = []
+            stack.enter_context(self._cancel_shown_as_interrupt())
             stack.enter_context(exit_refused(shell))
             if not is_cell:
                 stack.enter_context(_nothing_cleared(shell.display_pub))
             self.active = True
             stack.callback(setattr, self, "active", False)
             yield
+
+    @contextmanager
+    def _cancel_shown_as_interrupt(self) -> Iterator[None]:
+        """An awaiting run that is interrupted looks like one that computes."""
+        shell = self._shell
+
+        def show(shell: Any, kind: Any, error: Any, traceback: Any, tb_offset: Any = None) -> None:
+            if self._interrupts.interrupted:
+                kind, error = KeyboardInterrupt, KeyboardInterrupt()
+            shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+
+        with kept(shell, "custom_exceptions"), kept(shell, "CustomTB"):
+            if not shell.custom_exceptions:
+                shell.set_custom_exc((asyncio.CancelledError,), show)
+            yield
+
+    def _end(self, request: Request, *, is_cell: bool) -> None:
+        """Mark the last message: the page's cell is idle now; the waiting one, and with it the kernel, is not."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        kernel, state = self._kernel, {"execution_state": "idle" if is_cell else "busy"}
+        topic = kernel._topic("status")
+        kernel.session.send(kernel.iopub_socket, "status", state, request.parent, topic, metadata={END: True})
+        if is_cell:
+            self._kernel._publish_status("busy", "shell", self._cell.parent)
 
 
 @contextmanager
@@ -150,8 +195,13 @@ class TerminalRuns(Runs):
     def __init__(self, shell: Any, thread: CellThread, counts: ExecutionCounts) -> None:
         super().__init__(shell, thread, counts, TerminalRuns._execute)
 
-    async def _run(self, mark: str, code: str, request: Request | None, cell_id: str | None) -> RunResult:
-        """Run code. There are no pages, and no requests of theirs."""
+    async def run(self, code: str, request: Request | None = None, cell_id: str | None = None) -> RunResult:
+        """Run code as `NotebookRuns.run` does. There are no pages, and no requests of theirs."""
+        async with self._one:
+            self._mark = mark = uuid4().hex
+            return await self._on_thread(lambda: self._run(mark, code))
+
+    async def _run(self, mark: str, code: str) -> RunResult:
         from IPython.utils.capture import capture_output
 
         shell = self._shell

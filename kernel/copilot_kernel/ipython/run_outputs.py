@@ -1,4 +1,4 @@
-"""Outputs of a run: what the kernel sends that belongs to it.
+"""Outputs of a run, as other clients receive them: on the kernel's own IOPub channel.
 
 Hooks into IPython do not do: those of the streams belong to one thread, and errors pass none. A run is recognized by a
 mark in the parent header of its messages, which may be another cell's otherwise.
@@ -6,15 +6,19 @@ mark in the parent header of its messages, which may be another cell's otherwise
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
+from uuid import uuid4
 
-from ..notebook.live import Output
-from .runs import kept
+from ..notebook.live import NotebookError, Output
 
 MARK = "copilot_run"
 """The member of a parent header that names the run."""
+END = "copilot_end"
+"""The member of the metadata of a run's last message."""
+WELCOME_SECONDS, WELCOME_TRIES = 0.5, 10
 MAX_RUN_CHARS = 8_000_000
 """Limit of the outputs of a run; images are larger than texts."""
 TOO_MUCH = "\n(The rest of the output was not kept.)\n"
@@ -28,15 +32,17 @@ class Collector:
     """The outputs of one run, as a notebook would save them."""
 
     def __init__(self) -> None:
-        self._outputs: list[tuple[dict[str, Any], str | None]] = []
-        """Each with the id by which it may be updated. Streams are sent by another thread: one list, no lock."""
+        self._outputs: list[dict[str, Any]] = []
+        self._ids: list[str | None] = []
+        """Id by which each output may be updated."""
         self._clears = False
         self._left = MAX_RUN_CHARS
+        self._is_full = False
 
     @property
     def outputs(self) -> tuple[Output, ...]:
         """Outputs in their order."""
-        return tuple(output for output, _ in self._outputs)
+        return tuple(self._outputs)
 
     def add(self, message: Message) -> None:
         """Apply one message; what is no output is ignored."""
@@ -57,47 +63,106 @@ class Collector:
         self._clear()
         if not self._has_room(len(text)):
             return
-        last = self._outputs[-1][0] if self._outputs else {}
+        last = self._outputs[-1] if self._outputs else {}
         if last.get("output_type") == "stream" and last["name"] == name:
             last["text"] += text
         else:
-            self._outputs.append(({"output_type": "stream", "name": name, "text": text}, None))
+            self._append({"output_type": "stream", "name": name, "text": text}, None)
 
     def _append(self, output: dict[str, Any], output_id: str | None) -> None:
         self._clear()
         size = sum(len(str(each)) for each in output.get("data", {}).values())
         if self._has_room(size):
-            self._outputs.append((output, output_id))
+            self._outputs.append(output)
+            self._ids.append(output_id)
 
     def _update(self, content: Mapping[str, Any]) -> None:
-        for output, output_id in self._outputs:
-            if output_id == content["transient"].get("display_id"):
+        updated = content["transient"].get("display_id")
+        for output, output_id in zip(self._outputs, self._ids, strict=True):
+            if output_id == updated:
                 output.update(data=content["data"], metadata=content["metadata"])
 
     def _clear(self) -> None:
         if self._clears:
             self._clears = False
             self._outputs.clear()
+            self._ids.clear()
 
     def _has_room(self, size: int) -> bool:
         """Errors, which have no data, are always kept."""
-        before, self._left = self._left, self._left - size
-        if self._left < 0 <= before:
-            self._outputs.append(({"output_type": "stream", "name": "stderr", "text": TOO_MUCH}, None))
+        self._left -= size
+        if self._left < 0 and not self._is_full:
+            self._is_full = True
+            self._outputs.append({"output_type": "stream", "name": "stderr", "text": TOO_MUCH})
+            self._ids.append(None)
         return self._left >= 0 or size == 0
 
 
-@contextmanager
-def collected(session: Any, run: str) -> Iterator[Collector]:
-    """Inside, collect what `session`, the kernel's, sends for `run`."""
-    collector, send = Collector(), session.send
+class RunOutputs:
+    """Listens from the first run of a turn until `close`. All methods belong to the agent's loop."""
 
-    def sent(*arguments: Any, **options: Any) -> Any:
-        message = send(*arguments, **options)
-        if message is not None and message["parent_header"].get(MARK) == run:
+    def __init__(self) -> None:
+        self._client: Any = None
+        self._reading: asyncio.Task[None] | None = None
+        self._runs: dict[str, tuple[Collector, asyncio.Future[tuple[Output, ...]]]] = {}
+
+    async def begin(self, run: str) -> asyncio.Future[tuple[Output, ...]]:
+        """Listen for `run`; the future is done when it has ended. Raises NotebookError if they cannot be read."""
+        await self._open()
+        ended: asyncio.Future[tuple[Output, ...]] = asyncio.get_running_loop().create_future()
+        self._runs[run] = Collector(), ended
+        ended.add_done_callback(lambda _: self._runs.pop(run, None))
+        return ended
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.wait({self._reading})
+            self._reading = None
+        if self._client is not None:
+            self._client.stop_channels()
+            self._client.context.destroy(linger=0)
+            self._client = None
+
+    async def _open(self) -> None:
+        if self._reading is not None and not self._reading.done():
+            return
+        from ipykernel.connect import get_connection_info
+        from jupyter_client.asynchronous.client import AsyncKernelClient
+
+        try:
+            info = get_connection_info(unpack=True)
+        except Exception as error:
+            raise NotebookError("The output of code cannot be read in this kernel.") from error
+        self._client = AsyncKernelClient()
+        self._client.load_connection_info(info)
+        channel, ready = self._client.iopub_channel, asyncio.Event()
+        self._reading = asyncio.create_task(self._read(channel, ready))
+        # The kernel welcomes the first subscription to a topic only; other clients have subscribed to everything. It
+        # may not notice a subscription that arrives while it sends: the next one makes it see both.
+        for _ in range(WELCOME_TRIES):
+            channel.socket.subscribe(uuid4().hex)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ready.wait(), WELCOME_SECONDS)
+                return
+        await self.close()
+        raise NotebookError("The output of code cannot be read in this kernel.")
+
+    async def _read(self, channel: Any, ready: asyncio.Event) -> None:
+        while True:
+            with suppress(ValueError):  # a message that is not signed
+                message = await channel.get_msg(timeout=None)
+                if message["header"]["msg_type"] == "iopub_welcome":
+                    ready.set()
+                self._receive(message)
+
+    def _receive(self, message: Message) -> None:
+        collector, ended = self._runs.get(message["parent_header"].get(MARK), (None, None))
+        if collector is None or ended is None:
+            return
+        if message["metadata"].get(END):
+            if not ended.done():
+                ended.set_result(tuple(collector.outputs))
+        else:
             collector.add(message)
-        return message
-
-    with kept(session, "send"):
-        session.send = sent
-        yield collector

@@ -14,18 +14,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import CodeType, FrameType
-from typing import Any
-from uuid import uuid4
+from typing import Any, TypeVar
 
 import anyio
 
-from ..frontend.cell import Request
-from ..notebook.live import RunResult
 from ..system.processes import interrupt
-from .cell_thread import CellThread, call
+from .cell_thread import CellThread, Work, call
+
+T = TypeVar("T")
 
 RUN_END_SECONDS = 5.0
-"""Seconds for stopped code to end."""
+"""Seconds for stopped code to end, and for the last output of finished code to arrive."""
 AWAITS = "Code that awaits something cannot be run here, because the cell blocks the kernel."
 
 
@@ -41,25 +40,6 @@ class Runs:
         self.active = False
         """A run is in progress."""
 
-    async def run(self, code: str, request: Request | None = None, cell_id: str | None = None) -> RunResult:
-        """Run `code`, one at a time. `request`: what the outputs belong to; by default the waiting cell.
-
-        Cancelled, it ends the code, or keeps it from starting. Raises NotebookError if the code was not run. Belongs to
-        the agent's loop.
-        """
-        async with self._one:
-            self._mark = mark = uuid4().hex
-            running = asyncio.create_task(call(self._thread, lambda: self._run(mark, code, request, cell_id)))
-            try:
-                return await asyncio.shield(running)
-            except asyncio.CancelledError:
-                self._interrupts.stop(mark)
-                with anyio.CancelScope(shield=True):  # the end of the turn would cancel this wait, too
-                    if self.active:
-                        await asyncio.wait({running}, timeout=RUN_END_SECONDS)
-                running.cancel()
-                raise
-
     async def close(self) -> None:
         """End what runs, in bounded time: it would outlive its cell."""
         self._interrupts.stop(self._mark)
@@ -67,9 +47,18 @@ class Runs:
             async with asyncio.timeout(RUN_END_SECONDS), self._one:
                 pass
 
-    async def _run(self, mark: str, code: str, request: Request | None, cell_id: str | None) -> RunResult:
-        """Run `code` on the cell's thread."""
-        raise NotImplementedError
+    async def _on_thread(self, work: Work[T]) -> T:
+        """Return the result of the run `work`. If cancelled, stop the run or keep it from starting."""
+        running = asyncio.create_task(call(self._thread, work))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            self._interrupts.stop(self._mark)
+            with anyio.CancelScope(shield=True):  # the end of the turn would cancel this wait, too
+                if self.active:
+                    await asyncio.wait({running}, timeout=RUN_END_SECONDS)
+            running.cancel()
+            raise
 
 
 class ExecutionCounts:
