@@ -22,8 +22,6 @@ from .diff import Change, between, between_cells, parse_unified
 
 _HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/(?=.))?([^\t\n]+)", re.MULTILINE)
 _FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
-A_FILE = "a file"
-"""Words in place of a path that is not known."""
 _OUTSIDE = "outside the project"
 _SHELL = r"\b(?:(?:ba|da|k|z)?sh|python[\d.]*|node|perl|ruby)\b"
 _REMARKS = (
@@ -107,7 +105,8 @@ def subject(question: Question, root: str) -> Subject:
         commands=commands,
         code=tuple(code for part in call.content if (code := _code(part))) if is_ours else (),
         changes=tuple(
-            (locate(path, folder, root) if path else LocatedPath(A_FILE), change) for path, change in changes_in(call)
+            (locate(path, folder, root) if path else LocatedPath("a file"), change)
+            for path, change in _changes(call, theirs, paths)
         ),
         folder=_working_folder(folder, root) if folder and (commands or named or folder != root) else None,
         # The notebook is where the question is shown.
@@ -125,8 +124,11 @@ def remarks_on(commands: Iterable[str]) -> list[str]:
     return [words for pattern, words in _REMARKS if any(map(pattern.search, views))]
 
 
-def _change_of(call: ToolCall, diff: Diff, most: int) -> Change:
-    """The change of a diff of the call; the agent's own unified diff if that says the same and knows better where."""
+def change_of(call: ToolCall, diff: Diff, most: int = sys.maxsize) -> Change:
+    """The change of a diff of the call; the agent's own unified diff if that says the same and knows better where.
+
+    `most` is that of `between`.
+    """
     if inputs.is_of_notebook(call):
         return between_cells(diff.old_text, diff.new_text)
     change = between(diff.old_text, diff.new_text, call.excerpts.get(diff), most)
@@ -174,16 +176,15 @@ def _working_folder(folder: str, root: str) -> LocatedPath:
     return LocatedPath(place.path, SUBFOLDER)
 
 
-def changes_in(call: ToolCall, most: int = sys.maxsize) -> Iterator[tuple[str, Change]]:
-    """Yield each change of the call once, with its path, perhaps empty: the agent's unified diff stands for the texts
-    that say the same. `most` is that of `between`.
-    """
-    theirs, paths = parse_unified(raw.unified_diff(call.raw_input)), inputs.paths(call)
+def _changes(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> Iterator[tuple[str, Change]]:
+    """Each change once: the agent's unified diff stands for the texts that say the same."""
     if theirs is not None:
         yield (paths[0] if len(paths) == 1 else ""), theirs
     for diff in call.content:
-        if isinstance(diff, Diff) and (change := _change_of(call, diff, most)) != theirs:
-            yield diff.path, change
+        if isinstance(diff, Diff):
+            change = change_of(call, diff)
+            if change != theirs:
+                yield diff.path, change
 
 
 def _other_paths(call: ToolCall, theirs: Change | None, paths: tuple[str, ...]) -> list[str]:

@@ -17,7 +17,7 @@ from ..permissions import inputs
 from ..permissions.drives import shown_path
 from . import raw
 from .attachment import attachment
-from .diff import MAX_SHOWN_LINES, amount, diff_html, diff_text, remarks
+from .diff import MAX_SHOWN_LINES, Change, amount, diff_html, diff_text, parse_unified, remarks
 from .highlight import diff_lines, language_of
 from .markup import (
     AMBER,
@@ -45,12 +45,14 @@ from .markup import (
 from .output import SHORT, output_html, output_text
 from .own_tools import is_own_read, own_tool, sentence
 from .plain import quoted, unbroken, visible_line, visible_text
-from .subject import A_FILE, changes_in, unfenced
+from .subject import change_of, unfenced
 
 LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "fetched {} page{}"}
 """Kinds whose output is for the agent, and how several are counted."""
 FAILED_TAIL = 5
 """Lines of long output in view, of a call that failed or still runs."""
+A_FILE = "a file"
+"""Words in place of a path that is not known."""
 OF_TASK = "  ↳ "
 """Mark before a call of a sub-agent, in text: it belongs to a task."""
 # A longer title is folded in HTML.
@@ -121,9 +123,7 @@ class _CallView:
         self.commands = () if self.command else commands
         # Of the title, with paths as they are shown.
         self.words = [shown_path(word, cwd) for word in _WORDS.findall(call.best_title)]
-        self.changes = tuple(
-            (shown_path(path, cwd) if path else A_FILE, change) for path, change in changes_in(call, MAX_SHOWN_LINES)
-        )
+        self.changes = tuple(_changes(call, cwd))
         is_named = self.is_ours or any(path in self.words for path, _ in self.changes)
         is_other = is_named or commands or tool or own_tool(call)
         # The only file that changes, which the title does not name, stands in the place of the title.
@@ -217,6 +217,14 @@ def _diffs(call: ToolCall) -> list[Diff]:
     return [part for part in call.content if isinstance(part, Diff)]
 
 
+def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
+    """Return the change of each diff; without one, from a unified diff in the input."""
+    diffs = _diffs(call)
+    yield from ((shown_path(diff.path, cwd), change_of(call, diff, MAX_SHOWN_LINES)) for diff in diffs)
+    if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input))):
+        yield ", ".join(shown_path(path, cwd) for path in inputs.paths(call)) or A_FILE, change
+
+
 def _is_line(command: str) -> bool:
     return "\n" not in command.strip() and len(command) <= _MAX_TITLE_CHARS
 
@@ -271,9 +279,10 @@ def _details(view: _CallView) -> Iterator[Shown]:
     for command in view.commands:
         html = pre(f'<span style="color:{GREY}">$ </span>{exposed(command)}')
         yield Shown(html, f"$ {visible_text(command) if is_open else visible_line(command)}")
+    folder = view.cwd if _diffs(call) and not view.is_ours else ""  # other changes may be headed by several paths
     for path, change in view.changes:
         brief = "" if view.change else f"{visible_line(path)} {amount(change)}"
-        html = diff_html(change, path, view.change is not None, "" if view.is_ours or path == A_FILE else view.cwd)
+        html = diff_html(change, path, view.change is not None, folder)
         yield Shown(html, diff_text(change, path) if is_open else brief)
     if not view.changes and (diff := raw.unified_diff(call.raw_input)):
         yield Shown(pre(diff_lines(diff)), visible_text(diff, gaps=False).strip("\n") if is_open else "")
