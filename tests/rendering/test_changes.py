@@ -1,5 +1,6 @@
 """What a turn changed and ran, computed from its tool calls."""
 
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -146,7 +147,7 @@ def test_line_ends_of_the_disk_do_not_hide_a_change() -> None:
 def test_of_many_edits_only_the_counts_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = [edit(f"{n}\nb\n", f"{n}\nc\nd\n", f"/project/{n}.py") for n in range(3)]
     exact = of(*calls)
-    monkeypatch.setattr(changes, "MAX_EDIT_CHARS", 20)
+    monkeypatch.setattr(changes, "_Budget", partial(changes._Budget, compared=20))
     rough = of(*calls)
     assert [file.words for file in rough.files] == [file.words for file in exact.files] == ["+2 −1"] * 3
     assert [file.parts[0].is_rough for file in rough.files] == [False, False, True]
@@ -154,9 +155,8 @@ def test_of_many_edits_only_the_counts_are_known(monkeypatch: pytest.MonkeyPatch
 
 def test_many_edits_of_a_file_count_for_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = [edit(f"{n}\n", f"{n + 1}\n") for n in range(4)]
-    calls.insert(1, edit("apart\n", "elsewhere\n"))
-    monkeypatch.setattr(changes, "MAX_SEARCHED_EDITS", 1)
-    assert (net(*calls), len(of(*calls).files[0].parts)) == ([("a.py", "changed", 3, 3)], 3)
+    monkeypatch.setattr(changes, "_CHARS_A_SEARCH", changes.MAX_SEARCHED_CHARS // 2)
+    assert (net(*calls), len(of(*calls).files[0].parts)) == ([("a.py", "changed", 2, 2)], 2)
 
 
 def test_counts_of_all_files() -> None:

@@ -158,8 +158,8 @@ def unload(shell: Any) -> None:
     shell.display_formatter.ipython_display_formatter.pop(_TURN, None)
     shell.events.unregister("post_run_cell", copilot.last_cell.ended)
     del shell.copilot
-    copilot.close()
     atexit.unregister(copilot.close)
+    copilot.close()
 
 
 def _hooks(shell: Any, copilot: Copilot) -> tuple[tuple[list[Any], Any], ...]:

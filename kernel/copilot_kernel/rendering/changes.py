@@ -8,7 +8,7 @@ Calls that failed or were refused changed nothing; those of the notebook's tools
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -26,8 +26,9 @@ What = Literal["new", "changed", "deleted", "moved"]
 
 MAX_EDIT_CHARS = 1_000_000
 """Limit of a turn's edits that are compared line by line; beyond it, the lines of an edit are only counted."""
-MAX_SEARCHED_EDITS = 50
-"""So many of a file's latest edits may be continued by the next one, which otherwise counts for itself."""
+MAX_SEARCHED_CHARS = 100_000_000
+"""Limit of the search for an earlier edit that a later one continues; beyond it, the later one counts for itself."""
+_CHARS_A_SEARCH = 1_000  # what a search costs besides
 _WHOLE = Excerpt(1, "", "")
 
 _KINDS: dict[str, What] = {"edit": "changed", "delete": "deleted", "move": "moved"}
@@ -110,20 +111,17 @@ def changes_of(
 
     `text_of` returns the text of a file as it is now; None if it is not known.
     """
-    files, left = dict[str, _File](), MAX_EDIT_CHARS
+    files, budget = dict[str, _File](), _Budget()
     others = [call for call in calls if not inputs.is_of_notebook(call)]
     for call in filter(_is_done, others):
         for path, edit in _edits(call):
-            files.setdefault(rules_of(cwd)[0].join(cwd, path), _File()).add(edit)
-    changed = []
-    for path, file in files.items():
-        left -= sum(edit.size for edit in file.edits)
-        if change := file.change(shown_path(path, cwd), partial(text_of, path), is_compared=left >= 0):
-            changed.append(change)
+            files.setdefault(rules_of(cwd)[0].join(cwd, path), _File(budget)).add(edit)
+    changed = (file.change(shown_path(path, cwd), partial(text_of, path)) for path, file in files.items())
     ran = [call for call in others if _is_command(call) and (_is_done(call) or call.status == "failed")]
     failed = sum(call.status == "failed" or bool(exit_code_of(call)) for call in ran)
     refused = sum(call.status == "rejected" and not _is_done(call) for call in calls)
-    return TurnChanges(tuple(changed), tuple(call.best_title for call in ran), failed, refused, cwd)
+    titles = tuple(call.best_title for call in ran)
+    return TurnChanges(tuple(each for each in changed if each), titles, failed, refused, cwd)
 
 
 def _is_done(call: ToolCall) -> bool:
@@ -186,9 +184,33 @@ def _what(call: ToolCall, diff: Diff) -> What:
 
 
 @dataclass(slots=True)
+class _Budget:
+    """Characters that may still be looked at, in all files of a turn."""
+
+    searched: int = MAX_SEARCHED_CHARS
+    compared: int = MAX_EDIT_CHARS
+
+    def joined(self, first: _Edit, then: _Edit) -> _Edit | None:
+        """Both as one edit, if their texts show that they are about the same place."""
+        self.searched -= first.size + then.size + _CHARS_A_SEARCH
+        return _joined(first, then)
+
+    def changes(self, edits: Sequence[_Edit], text: Callable[[], str | None] | None) -> Iterator[Change]:
+        """Return the changes of a file's edits, as far as they are known; as one if all are found in its `text`."""
+        self.compared -= sum(edit.size for edit in edits)
+        if self.compared < 0:
+            yield from (change for edit in edits if (change := _uncompared(edit)))
+        elif (whole := _whole(edits, text)) is not None:
+            yield whole
+        else:
+            yield from (change for edit in edits if (change := _apart(edit, is_only=len(edits) == 1)))
+
+
+@dataclass(slots=True)
 class _File:
     """The edits of one file, those joined that continue each other."""
 
+    budget: _Budget
     what: What | None = None
     edits: list[_Edit] = field(default_factory=list)
 
@@ -201,29 +223,23 @@ class _File:
             self.what = edit.what
         elif self.what == "deleted":
             self.what = "changed"
-        earlier, latest = self.edits[:-MAX_SEARCHED_EDITS], self.edits[-MAX_SEARCHED_EDITS:]
         apart: list[_Edit] = []
-        for each in reversed(latest):
-            joined = _joined(each, edit)
+        while self.edits and self.budget.searched > 0:
+            earlier = self.edits.pop()
+            joined = self.budget.joined(earlier, edit)
             if joined is None:
-                apart.append(each)
+                apart.append(earlier)
             else:
                 edit = joined
-        self.edits = [edit] if edit.what == "deleted" else [*earlier, *reversed(apart), edit]
+        self.edits = [edit] if edit.what == "deleted" else [*self.edits, *reversed(apart), edit]
 
-    def change(self, path: str, text: Callable[[], str | None], *, is_compared: bool) -> FileChange | None:
-        """The net change, compared or only counted; None if there is none. `text` is the file's now."""
+    def change(self, path: str, text: Callable[[], str | None]) -> FileChange | None:
+        """The net change; None if there is none. `text` is the file's now."""
         left = [edit for edit in self.edits if edit.new is None or (edit.old or "") != edit.new]
         if self.what is None or (self.what == "changed" and not left):
             return None
         known = text if self.what == "changed" else None
-        if not is_compared:
-            parts = [_uncompared(edit) for edit in left]
-        elif (whole := _whole(left, known)) is not None:
-            parts = [whole]
-        else:
-            parts = [_apart(edit, is_only=len(left) == 1) for edit in left]
-        return FileChange(path, self.what, tuple(filter(None, parts)))
+        return FileChange(path, self.what, tuple(self.budget.changes(left, known)))
 
 
 def _joined(first: _Edit, then: _Edit) -> _Edit | None:

@@ -179,13 +179,18 @@ async def start(
     may_be_apart: bool = False,
 ) -> ProcessTree:
     """Start a program. Its tree is killed if this process ends before `release()`. Raises OSError and ValueError."""
-    line, job = _command_line(argv, cwd, env), _new_job()
-    process = subprocess.Popen(line, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env, creationflags=_FLAGS)
+    process = None
     try:
+        job = _new_job()
+        process = subprocess.Popen(
+            _command_line(argv, cwd, env),
+            stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env, creationflags=_FLAGS,
+        )  # fmt: skip
         win32job.AssignProcessToJobObject(job, int(process._handle))  # type: ignore[attr-defined]
         psutil.Process(process.pid).resume()
     except (pywintypes.error, psutil.Error) as error:
-        process.kill()
+        if process:
+            process.kill()
         raise OSError(str(error)) from error
     return ProcessTree(process, job)
 
