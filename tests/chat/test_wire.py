@@ -9,7 +9,7 @@ from copilot_kernel.acp.agent_errors import LOGIN
 from copilot_kernel.acp.elicitation import ElicitationAnswer
 from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.acp.messages import ImageBlock
-from copilot_kernel.chat.sessions import CLOSED, KEPT, REOPENED, RESTARTED
+from copilot_kernel.chat.sessions import CLOSED, EXPIRED, KEPT, REOPENED, RESTARTED
 from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentRefused, AuthRequired, ConnectionLost, UsageError
 
@@ -64,7 +64,7 @@ async def test_what_was_streamed_is_not_shown_twice(opened: Open) -> None:
     [
         (LOADS, -32002, "Resource not found", ["session/load"], [REOPENED]),
         ({"protocolVersion": 1}, -32002, "Resource not found", ["session/new"], [CLOSED]),
-        (LOADS, -32003, "Session expired", ["session/new"], []),
+        (LOADS, -32003, "Session expired", ["session/new"], [EXPIRED]),
         (LOADS, -32002, "Permission denied", [], []),
         (LOADS, -32003, "Quota exceeded", [], []),
         (LOADS, -32603, "Something broke", [], []),

@@ -46,7 +46,7 @@ HINTS = {
 LOGIN = "Run `%login` to sign in."
 RECONNECT = "Run the cell again to reconnect. Nothing was sent again."
 DENIED = "The agent was denied access; check its own settings."
-EXPIRED = "The session has expired. The next prompt starts a new one; repeat what the agent needs to know."
+EXPIRED = "The session has expired; the next prompt starts a new one."
 
 # Where agents put the text and the HTTP status of an error, and how deep.
 _MEMBERS = ("details", "detail", "message", "reason", "error", "cause", "data", "status", "statusCode", "code")

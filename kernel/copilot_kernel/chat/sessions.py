@@ -48,6 +48,7 @@ FORGOTTEN = f"The agent was restarted and cannot resume the conversation. {_REPE
 RESTARTED = "The agent was restarted and continues the conversation."
 REOPENED = "The agent's session was reopened, and the conversation continues."
 CLOSED = f"The agent's session has ended and cannot be resumed. {_REPEAT}"
+EXPIRED = f"The agent's session has expired. {_REPEAT}"
 PREVIOUS_GONE = f"The agent no longer has the previous conversation. {_REPEAT}"
 NEW_CONVERSATION = "A new conversation starts here, because the previous one could not be resumed: {}"
 ELSEWHERE = "{} A new conversation starts here. To return to the other one, close it there and run `%resume {}`."
@@ -94,6 +95,8 @@ class SessionManager:
         self._lock = anyio.Lock()
         # The agent wanted a sign-in, or lost a connection: it is started again before the next attempt.
         self._needs_restart = False
+        # The agent has ended the session for good.
+        self._is_expired = False
         self._has_shown_notes = False
 
     # -- the open session ---------------------------------------------------------------------------------------------
@@ -142,7 +145,7 @@ class SessionManager:
             case AgentError(signed_out=True) | ConnectionLost(), _:
                 self._updates.session, self._needs_restart = None, True
             case SessionExpired(), _:
-                self.forget()
+                self._updates.session, self._is_expired = None, True
             case ResourceNotFound(), _:
                 self.drop()
 
@@ -270,6 +273,8 @@ class SessionManager:
         return None
 
     async def _resume_saved(self, link: AgentConnection, saved: SavedSession) -> Session:
+        if self._is_expired:
+            raise _NotResumable(EXPIRED)
         is_same_agent = self._last is not None and not self._last.closed.is_set()
         how = next((name for name in ("resume", "load") if link.can(name)), None)
         if how is None:
@@ -335,7 +340,7 @@ class SessionManager:
         if self._last and self._last.id != session.id:
             self._on_new_conversation()
         self._updates.session = self._last = session
-        self._agent.is_early = False
+        self._is_expired = self._agent.is_early = False
         if not self._has_shown_notes:
             for note in (*filter(None, [self._agent.running.unsandboxed]), *self._agent.offered.notes):
                 self._state.notify("info", note)
