@@ -69,6 +69,14 @@ async def test_no_file_outside_and_none_that_may_hold_secrets_is_read(tmp_path: 
     assert await numbers(edits(*paths), tmp_path / "project") == [False, False]
 
 
+async def test_only_so_many_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_DIFFS", 2)
+    paths = [tmp_path / name for name in "abc"]
+    for path in paths:
+        path.write_text("one\nTWO\nthree\n")
+    assert await numbers(edits(*paths), tmp_path) == [True, True, False]
+
+
 async def test_a_disk_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
     monkeypatch.setattr(module, "READ_SECONDS", 0.01)

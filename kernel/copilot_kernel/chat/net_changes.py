@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -23,7 +21,7 @@ from ..rendering.changes import FileChange, TurnChanges, What, changes_of
 from ..rendering.diff import MAX_SHOWN_LINES, Change, compared, counted
 from ..rendering.highlight import language_of, load
 from ..undo.record import is_deleted, is_new
-from .diff_locator import MAX_LOCATED_BYTES
+from .diff_locator import MAX_DIFFS, MAX_LOCATED_BYTES
 
 if TYPE_CHECKING:
     from ..conversation.turn import Turn
@@ -41,7 +39,7 @@ async def net_changes(turn: Turn, folder: str, undo: Undo) -> TurnChanges:
     """Return the changes of `turn`, which has just ended, in `folder`. Reads the files in a thread."""
 
     def work() -> TurnChanges:
-        found = changes_of(turn.tool_calls, folder, partial(_text, folder))
+        found = changes_of(turn.tool_calls, folder, _reader(folder))
         others = undo.uncertain(turn.number)
         also = tuple(islice(_others(others, folder, undo.content_before), MAX_OTHERS))
         for file in (*found.files, *also):
@@ -53,11 +51,19 @@ async def net_changes(turn: Turn, folder: str, undo: Undo) -> TurnChanges:
     return changes_of(turn.tool_calls, folder)
 
 
-def _text(folder: str, path: str) -> str | None:
-    """Return the text of a file; None if it may not be shown, or cannot be read."""
-    with suppress(HostError):
-        return read_for_display(folder, os.path.join(folder, path), MAX_LOCATED_BYTES)
-    return None
+def _reader(folder: str) -> Callable[[str], str | None]:
+    left = MAX_DIFFS
+
+    def text_of(path: str) -> str | None:
+        """Return the text of a file, of so many files, if it may be shown."""
+        nonlocal left
+        left -= 1
+        try:
+            return read_for_display(folder, os.path.join(folder, path), MAX_LOCATED_BYTES) if left >= 0 else None
+        except HostError:
+            return None
+
+    return text_of
 
 
 def _others(

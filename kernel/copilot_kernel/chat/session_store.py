@@ -77,6 +77,8 @@ class SessionStore:
 
     def __init__(self, folder: Path, notebook: str, agent: str, cwd: str) -> None:
         self.session: SavedSession | None = None
+        # Otherwise the last attempt to write it has failed.
+        self.is_saved = True
         name = f"{_digest(json.dumps([notebook, agent, cwd]))}.json"
         self._file = folder / "sessions" / name if notebook else None
         self.is_kept = bool(notebook)
@@ -97,8 +99,11 @@ class SessionStore:
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             replace_file(self._file, msgspec.json.encode(session).decode(), 0o600, sync=False)
+            self.is_saved = True
         except OSError as error:
-            _log.warning("the session cannot be saved in %s: %s", self._file, error)
+            if self.is_saved:
+                _log.warning("the session cannot be saved in %s: %s", self._file, error)
+            self.is_saved = False
 
     def note_runs(self, count: int) -> None:
         """Note how many pieces of the agent's code run: if the process ends meanwhile, a later one knows."""

@@ -130,7 +130,9 @@ class SessionManager:
     async def use(self) -> None:
         """Note that a prompt goes to the session; what could not be saved before may be by now."""
         if session := self.store.session:
-            self.store.write(session.used_by(await self._snapshot() if self.store.is_kept else NotebookState(())))
+            used = session.used_by(await self._snapshot() if self.store.is_kept else NotebookState(()))
+            if used != session or not self.store.is_saved:
+                self.store.write(used)
 
     async def _snapshot(self) -> NotebookState:
         return await self._notebook.snapshot() if self._notebook else NotebookState(())
