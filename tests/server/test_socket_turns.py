@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.config import Settings
-from copilot_kernel.conversation.model import Conversation, Entries, Entry, GrowingText, Message, ToolCall
+from copilot_kernel.conversation.model import Conversation, Entries, Entry, GrowingText, Message, Plan, ToolCall
 from copilot_kernel.errors import AgentNotFound, UsageError
 from copilot_kernel.rendering import entry as rendered
 from copilot_kernel.server.chat import broadcaster, html
@@ -19,6 +19,7 @@ from copilot_kernel.server.chat.sessions import ChatSessionManager
 from copilot_kernel.server.pool import AgentPool
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from .api import LIMIT, Json, scripted
 from .chatting import Listener, Speaker, chat_manager
@@ -346,14 +347,18 @@ async def test_who_joins_a_huge_conversation_is_not_sent_away(
 
 async def test_who_joins_a_turn_with_huge_arguments_gets_the_newest_of_its_calls() -> None:
     text = {"text": "x" * 400_000}
-    calls = [ToolCall(id=n, turn=1, call_id=str(n), title="Write", kind="edit", raw_input=text) for n in range(30)]
-    view = Broadcaster(lambda: Conversation(Entries(calls), turn=1), lambda block: None, "", 1.0)
+    write = ToolCall(id=2, turn=1, call_id="2", title="Write", kind="edit", raw_input=text, status="in_progress")
+    others = [replace(write, id=n, call_id=str(n), status="completed") for n in range(30)]
+    calls = [others[1], write, *others[3:]]
+    plan = Plan(id=0, turn=1, entries=())
+    view = Broadcaster(lambda: Conversation(Entries([plan, *calls]), turn=1), lambda block: None, "", 1.0)
     reader, box = Listener(), Outbox(with_html=False)
     for receive in (reader.receive, box.put):
         reader.receive = receive  # type: ignore[method-assign]
         view.join(reader, (), (), running=True)
     assert not box.overflowed
-    assert [each["call_id"] for each in reader.events("tool_start")] == ["27", "28", "29"]
+    assert [each["call_id"] for each in reader.events("tool_start")] == ["28", "29", "2"]  # this one goes on
+    assert len(reader.events("plan")) == 1
 
 
 def _drawn(listener: Listener) -> dict[tuple[int, int], str]:

@@ -38,4 +38,4 @@ site.addsitedir(os.path.dirname(__file__))
 P
 wine wineboot --init >/dev/null 2>&1
 winecfg -v win10 >/dev/null 2>&1
-"$here/run.sh" "$folder" 60 -c "import copilot_kernel.system, sys; print(sys.version)"
+"$here/run.sh" "$folder" 300 -c "import copilot_kernel.system, sys; print(sys.version)"

@@ -228,8 +228,8 @@ class SessionUpdates:
 
     def end(self) -> Early:
         """Return what was kept."""
-        self._opening = None
-        return self._early
+        early, self._opening, self._early = self._early, None, []
+        return early
 
     def serves(self, session_id: str) -> bool:
         """Return True if a request that names the session is for us; agents know the id of a new one before we do."""

@@ -108,7 +108,9 @@ class AgentPool:
             if delete and session is not None:
                 async with asyncio.timeout(CLOSE_LIMIT):
                     await runner.do(lambda chat: _delete(chat, session.id))
-        except (CopilotError, TimeoutError, asyncio.CancelledError) as error:  # cancelled by `close`
+        except (CopilotError, TimeoutError, asyncio.CancelledError) as error:  # its work is cancelled by `close`
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise
             _log.debug("the agent did not end a session: %s", str(error) or type(error).__name__)
         finally:
             await runner.close(CLOSE_LIMIT)

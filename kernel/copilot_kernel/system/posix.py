@@ -10,9 +10,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anyio
+if TYPE_CHECKING:  # a kernel that starts needs `parent` alone
+    from anyio.abc import Process
 
 if sys.platform != "win32":
     from . import apart
@@ -28,7 +29,7 @@ DETACHED: Mapping[str, Any] = {"start_new_session": True}
 """Options of `Popen` for a program that outlives this process and its terminal."""
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ALARM = signal.SIGVTALRM
-"""Signal that nobody else uses, for a limit of time."""
+"""Signal for a limit of time; few programs use it."""
 PIECE_BYTES = 64 * 1024
 """Read at once."""
 _PARENT_SECONDS = 0.5
@@ -47,6 +48,8 @@ class _Pipe:
     def close(self) -> None:
         """Close it without waiting for the other side."""
         if self._descriptor >= 0:
+            import anyio
+
             anyio.notify_closing(self._descriptor)
             with suppress(OSError):
                 os.close(self._descriptor)
@@ -58,6 +61,8 @@ class PipeReader(_Pipe):
 
     async def receive(self) -> bytes:
         """The next piece of any size; `b""` is the end. Never raises; need not wait."""
+        import anyio
+
         with suppress(OSError, anyio.ClosedResourceError):
             while self._descriptor >= 0:
                 try:
@@ -86,6 +91,8 @@ class PipeWriter(_Pipe):
             await self._write()
 
     async def _write(self) -> None:
+        import anyio
+
         if self._descriptor < 0:
             raise anyio.ClosedResourceError
         try:
@@ -104,7 +111,7 @@ class PipeWriter(_Pipe):
 class ProcessTree:
     """A program with what it starts: all processes of its session."""
 
-    def __init__(self, process: anyio.abc.Process) -> None:
+    def __init__(self, process: Process) -> None:
         self._process = process
 
     @property
@@ -147,6 +154,8 @@ async def start(
 
     `may_be_apart`: as no descendant of this process, after `keep_apart()`. Raises OSError and ValueError.
     """
+    import anyio
+
     command = [*apart.prefix, *argv] if may_be_apart else list(argv)
     with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
         process = await anyio.open_process(

@@ -35,8 +35,7 @@ DETACHED: Mapping[str, Any] = {"creationflags": subprocess.CREATE_NO_WINDOW | su
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
 ALARM = signal.SIGBREAK
 PIECE_BYTES = 64 * 1024
-_CREATE_SUSPENDED = 0x4
-_FLAGS = _CREATE_SUSPENDED | subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+_FLAGS = 0x4 | subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW  # 0x4: suspended
 
 
 # -- pipes ----------------------------------------------------------------------------------------------------------
@@ -179,18 +178,14 @@ async def start(
     may_be_apart: bool = False,
 ) -> ProcessTree:
     """Start a program. Its tree is killed if this process ends before `release()`. Raises OSError and ValueError."""
-    process = None
+    line = _command_line(argv, cwd, env)
+    process = subprocess.Popen(line, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env, creationflags=_FLAGS)
     try:
         job = _new_job()
-        process = subprocess.Popen(
-            _command_line(argv, cwd, env),
-            stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env, creationflags=_FLAGS,
-        )  # fmt: skip
         win32job.AssignProcessToJobObject(job, int(process._handle))  # type: ignore[attr-defined]
         psutil.Process(process.pid).resume()
     except (pywintypes.error, psutil.Error) as error:
-        if process:
-            process.kill()
+        process.kill()
         raise OSError(str(error)) from error
     return ProcessTree(process, job)
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ...acp.elicitation import Elicitation, ElicitationAnswer
 from ...acp.messages import PermissionOption
-from ...conversation.model import Conversation, Entry
+from ...conversation.model import FINAL, Conversation, Entry, Plan, ToolCall
 from ...errors import UsageError, trace
 from ...frontend.lexers import begin, load
 from ...frontend.permission_question import PermissionQuestion
@@ -214,7 +214,9 @@ class Broadcaster:
                 yield EntryHtml(last, SUMMARY_PIECE, "footer", summary)
 
     def _replay_turn(self, conversation: Conversation) -> Iterator[Update]:
-        for entry in reversed(conversation.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:]):
+        """The newest come first, but before them what goes on: there may be no room for all."""
+        newest_first = reversed(conversation.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:])
+        for entry in sorted(newest_first, key=_is_over):
             yield from reversed([*self._feed.again(entry)])
 
     # -- the view ---------------------------------------------------------------------------------------------------
@@ -273,6 +275,11 @@ def _newest(updates: Iterable[Update], *, with_html: bool) -> list[Update]:
         if length > MAX_REPLAY_CHARS:
             break
     return kept[::-1]
+
+
+def _is_over(entry: Entry) -> bool:
+    """Return True if no later message is about it, as about a plan, or a call without a final status."""
+    return entry.status in FINAL if isinstance(entry, ToolCall) else not isinstance(entry, Plan)
 
 
 def _line(line: Line, wants_html: bool) -> dict[str, str]:

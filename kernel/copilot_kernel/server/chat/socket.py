@@ -37,6 +37,8 @@ from .wire import (
 
 MAX_ACTIONS = 50
 """Actions that may wait for a session to open."""
+WRITE_SECONDS = 30.0
+"""The time limit for sending one message."""
 TOO_SLOW = "this client reads too slowly; connect again and resume"
 
 
@@ -69,7 +71,7 @@ class ChatSocket(WebSocketHandler, Handler):
 
     @property
     def ping_timeout(self) -> float:
-        """Seconds until a client that does not answer, as when it no longer reads, counts as gone."""
+        """Seconds until a client that does not answer counts as gone."""
         return self.ping_interval
 
     def open(self, *args: str, **kwargs: str) -> None:
@@ -201,7 +203,10 @@ class ChatSocket(WebSocketHandler, Handler):
     async def _write(self) -> None:
         try:
             while (text := await self._outbox.next()) is not None:
-                await self.write_message(text)
+                async with asyncio.timeout(WRITE_SECONDS):
+                    await self.write_message(text)
+        except TimeoutError:
+            self._disconnect()
         except WebSocketClosedError:
             return
 
