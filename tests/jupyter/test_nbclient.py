@@ -19,7 +19,7 @@ def notebook(kernelspec: str, *cells: str) -> Any:
 
 
 def executed(book: Any, folder: Path, **options: Any) -> Any:
-    return NotebookClient(book, timeout=LIMIT, resources={"metadata": {"path": str(folder)}}, **options).execute()
+    return NotebookClient(book, timeout=int(LIMIT), resources={"metadata": {"path": str(folder)}}, **options).execute()
 
 
 def shown(cell: Any) -> str:

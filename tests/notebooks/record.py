@@ -19,7 +19,7 @@ def record(path: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         resources = {"metadata": {"path": folder}}
         env = {**os.environ, **AS_RECORDED, "COPILOT_KERNEL_DEMO_HOME": f"{folder}/.demo"}
-        NotebookClient(notebook, timeout=LIMIT, record_timing=False, resources=resources).execute(env=env)
+        NotebookClient(notebook, timeout=int(LIMIT), record_timing=False, resources=resources).execute(env=env)
     notebook.metadata["language_info"] = {"name": notebook.metadata["kernelspec"]["language"]}
     nbformat.write(notebook, path)
 
