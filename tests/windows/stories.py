@@ -314,7 +314,7 @@ def _run(tell: Callable[[Path], None], project: Path) -> bool:
     began = time.monotonic()
     try:
         tell(project)
-    except BaseException:  # also SystemExit of a command: the other stories run on
+    except (Exception, SystemExit):  # a command may exit; the other stories still run
         print(f"failed {tell.__name__}\n{traceback.format_exc()}", flush=True)
         return False
     print(f"ok {tell.__name__} ({time.monotonic() - began:.1f} s)", flush=True)

@@ -172,7 +172,7 @@ def _spawn(path: Path, log: Path, start: StartSpec, environ: dict[str, str]) -> 
 
 
 def _private(path: str, flags: int) -> int:
-    """Nobody else can put a link there: the folder is private."""
+    """Open a file that only the user can read. Its folder is private, so the path is no one else's link."""
     return os.open(path, flags | os.O_APPEND, 0o600)
 
 

@@ -69,7 +69,7 @@ class Batch:
 
 
 def _is_over(slot: Slot) -> bool:
-    """Return True if nothing that the slot shows goes on."""
+    """Return True if nothing in the slot still changes."""
     return not any(
         isinstance(item, Stream) or (isinstance(item, ToolCall) and item.status not in FINAL)
         for item in slot.items.values()

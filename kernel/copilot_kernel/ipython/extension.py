@@ -163,7 +163,7 @@ def unload(shell: Any) -> None:
 
 
 def _hooks(shell: Any, copilot: Copilot) -> tuple[tuple[list[Any], Any], ...]:
-    """IPython's lists of hooks, each with ours."""
+    """Return IPython's lists of hooks, each with the hook of this extension."""
     return (
         (shell.input_transformer_manager.token_transformers, CopilotLine),
         (shell.input_transformers_post, copilot.transform),

@@ -8,9 +8,9 @@ from .files import open_file, open_folder
 
 
 class OpenFolder:
-    """A folder, open by its descriptor: nothing in it is reached through a link, whatever is swapped meanwhile.
+    """A folder, open by its descriptor: nothing in it is reached through a link, even one swapped in later.
 
-    On Windows, a folder by its path: links are refused, but it is not noticed if one is put there after the look.
+    On Windows, a folder by its path: links are refused, but not one that is put there after the check.
     """
 
     def __init__(self, path: str, within: int | None = None) -> None:

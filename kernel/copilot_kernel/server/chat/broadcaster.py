@@ -214,7 +214,7 @@ class Broadcaster:
                 yield EntryHtml(last, SUMMARY_PIECE, "footer", summary)
 
     def _replay_turn(self, conversation: Conversation) -> Iterator[Update]:
-        """The newest come first, but before them what goes on: there may be no room for all."""
+        """Yield the updates of unfinished entries first, then the others; the newest first, since not all may fit."""
         newest_first = reversed(conversation.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:])
         for entry in sorted(newest_first, key=_is_over):
             yield from reversed([*self._feed.again(entry)])
