@@ -9,8 +9,9 @@ from pathlib import Path
 
 import anyio
 import pytest
+from copilot_kernel.chat.running_files import running_files
 from copilot_kernel.chat.state import ConversationState
-from copilot_kernel.chat.trust import REFUSE, SANDBOX, TRUST, USE, TrustGate, TrustStore, running_files
+from copilot_kernel.chat.trust import REFUSE, SANDBOX, TRUST, USE, TrustGate, TrustStore
 from copilot_kernel.config import Settings, Widening
 from copilot_kernel.config_reader import load_settings
 from copilot_kernel.errors import UsageError
@@ -244,13 +245,19 @@ async def test_in_a_batch_run_the_environment_is_the_users_own(opened: Open) -> 
     assert await started(opened, Nobody(), widened=BYPASS)
 
 
-async def test_files_and_settings_are_one_question(opened: Open, plant: Callable[..., Path]) -> None:
+async def test_files_and_variables_are_two_questions(opened: Open, plant: Callable[..., Path]) -> None:
     plant()
     person = Asked(TRUST.name)
-    assert await started(opened, person, widened=BYPASS)
-    text = QuestionView(person.trust[0]).text
-    assert "touch ran" in text
-    assert "bypassPermissions" in text
+    assert not await started(opened, person, widened=BYPASS)
+    files, variables = map(QuestionView, person.trust)
+    assert "touch ran" in files.text
+    assert "bypassPermissions" not in files.text
+    assert "bypassPermissions" in variables.text
+    assert "touch ran" not in variables.text
+    person = Asked(TRUST.name)
+    assert not await started(opened, person, widened=BYPASS)
+    assert len(person.trust) == 1  # the files are trusted
+    assert await started(opened, Asked(USE.name), widened=BYPASS)
 
 
 def test_only_a_command_that_is_used_is_asked_about() -> None:

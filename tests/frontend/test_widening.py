@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from copilot_kernel.chat.trust import introduction
+from copilot_kernel.chat.introduction import introduction
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
 from copilot_kernel.frontend.command_output import DECLINED, WIDEN_HINT

@@ -1,39 +1,30 @@
-"""Trust before an agent starts: what the project's files would make it run, and what the environment lets it do.
+"""Trust before an agent starts: in what the project's files would make it run, and in what the environment widens.
 
-Agents run hooks, plugins and MCP servers of the folder that they work in, in every permission mode. Each such file is
-known by a digest of its place and content; what is not known is shown in one question. The answers are files in the
-user's state folder, which must not lie in the project.
+What is not known is asked about: files and variables are two questions. The answers are files in the user's state
+folder, which must not lie in the project.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import shlex
-import stat
-import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import sha256
-from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from anyio import to_thread
 
 from ..acp.messages import PermissionOption, ToolCallUpdate, Update
-from ..config import AGENT, DEMO_COMMAND, ENVIRONMENT, PREFIX, Settings, folder_beside, state_folder
+from ..config import AGENT, DEMO_COMMAND, ENVIRONMENT, PREFIX, Settings, state_folder
 from ..conversation.model import ToolCall
 from ..errors import UsageError
 from ..permissions import inputs
-from ..permissions.paths import instructing_rows, plain_name, running_rows
 from ..permissions.question import Question
 from ..permissions.request import CHANGING
 from ..programs import is_inside, project_folders, real
-from ..rendering.plain import visible_line
 from ..sandbox import unavailable
-from ..system.files import READING
+from .running_files import Item, key_of, running_files
 from .session_store import replace_file
 from .state import ConversationState
 
@@ -54,49 +45,9 @@ HINT_FILES = (
     f"folder to the setting trusted_folders ({PREFIX}TRUSTED_FOLDERS)."
 )
 HINT_SETTINGS = "A prompt in an open notebook asks you. Or put these settings into your copilot_kernel.json."
-UNREADABLE = "(cannot be read)"
-WHOLE = "# The whole file:"
-
-MAX_BYTES, MAX_FILES = 4_000_000, 1_000
-"""Limits of one file, and of the number of files; what is more can be trusted only by its folder."""
-MAX_SHOWN = 20_000
-"""Characters of a file that a question shows."""
 ID_CHARS = 8
-_COMMAND_NAMES = ("command", "bash", "powershell", "cmd", "script", "run", "url", "httpUrl")
 _KEY, _ENTRY_ID = 1_000_000, -1_000_000
 """Ids of our question, which is none of the agent's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """Something to be trusted. `key` is what is remembered; empty if the content is not known.
-
-    `path` of a file; `place` is the file or folder that the agent looks for.
-    """
-
-    name: str
-    key: str
-    lines: tuple[str, ...]
-    path: str = ""
-    place: str = ""
-
-    @property
-    def text(self) -> str:
-        """Programs that run, below the name of the file that says so."""
-        return "\n".join((f"# {self.name}", *self.lines))
-
-
-# -- what there is ----------------------------------------------------------------------------------------------------
-
-
-def running_files(settings: Settings) -> list[Item]:
-    """Return files that make the agent run programs, from its folder up to the root of the work tree."""
-    folders = _searched(settings)
-    rows = running_rows(settings.agent or "copilot") if settings.agent != "demo" else ()
-    places = sorted({path for folder in folders for path in _matching(folder, rows)})
-    files = list(islice(((file, place) for place in places for file in _files(place)), MAX_FILES + 1))
-    items = [_item(file, place, folders) for file, place in files[:MAX_FILES]]
-    return [*items, *([Item("…", "", (f"More than {MAX_FILES} files.",))] if len(files) > MAX_FILES else ())]
 
 
 def setting_items(settings: Settings) -> list[Item]:
@@ -104,117 +55,10 @@ def setting_items(settings: Settings) -> list[Item]:
     others = {AGENT} if settings.origins.get("agent") != ENVIRONMENT else set()
     others |= {DEMO_COMMAND} if settings.agent != "demo" else set()
     return [
-        Item("the environment", _key("setting", each.variable, each.value), (f"{each.variable}={each.value}",))
+        Item("the environment", key_of("setting", each.variable, each.value), (f"{each.variable}={each.value}",))
         for each in settings.widened
         if each.variable not in others
     ]
-
-
-def instructions(settings: Settings) -> tuple[str, ...]:
-    """Names of files there that instruct agents, and run nothing."""
-    folders = _searched(settings)
-    found = (path for folder in folders for path in _matching(folder, instructing_rows()))
-    return tuple(dict.fromkeys(os.path.relpath(path, folders[0]) for path in found))
-
-
-def introduction(settings: Settings, mode: str) -> str:
-    """One line about what is not the default; empty if all is. Reads the disk."""
-    beside = folder_beside(settings)
-    facts = (
-        ("agent", settings.agent),
-        ("folder", f"{settings.folder} ({beside})" if beside else ""),
-        ("permission mode", "" if mode == "default" else mode),
-        ("sandbox", "" if settings.sandbox == "off" else settings.sandbox),
-        ("instructions", ", ".join(instructions(settings))),
-    )
-    return visible_line(" · ".join(f"{name}: {value}" for name, value in facts if value))
-
-
-def _searched(settings: Settings) -> list[Path]:
-    """The agent's folder first. Without a work tree, agents look in all folders above, as far as below home."""
-    folders, home = project_folders(settings.folder), real(Path.home())
-    if not folders:
-        return []
-    above = (each for each in folders[0].parents if not home.is_relative_to(each))
-    is_in_tree = (folders[-1] / ".git").exists()
-    return [folders[0], *(each for each in above if not is_in_tree or each.is_relative_to(folders[-1]))]
-
-
-def _matching(folder: Path, rows: Sequence[tuple[str, ...]]) -> Iterator[Path]:
-    """Names in whatever case: file systems differ. A folder is listed once, since it may be large."""
-    first = {row[0] for row in rows}
-    with suppress(OSError):
-        for name in filter(lambda name: plain_name(name) in first, os.listdir(folder) if rows else ()):
-            rests = [row[1:] for row in rows if row[0] == plain_name(name)]
-            if () in rests:
-                yield folder / name
-            yield from _matching(folder / name, [rest for rest in rests if rest])
-
-
-def _files(path: Path) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
-    for folder, folders, names in os.walk(path, followlinks=True):
-        folders.sort()
-        yield from (Path(folder, name) for name in sorted(names))
-
-
-def _item(file: Path, place: Path, folders: Sequence[Path]) -> Item:
-    name = os.path.relpath(file, folders[0])
-    try:
-        content = _content(file)
-    except OSError:
-        return Item(name, "", (UNREADABLE,), str(file), str(place))
-    return Item(name, _key("file", str(file), content), tuple(_shown(content)), str(file), str(place))
-
-
-def _shown(content: bytes) -> Iterator[str]:
-    """The commands first, then the whole file: it may run something under a name that we do not know."""
-    text = content.decode("utf-8", "replace")
-    if commands := list(_commands(_parsed(text))):
-        yield from (*commands, WHOLE)
-    yield text[:MAX_SHOWN].rstrip("\n")
-    if len(text) > MAX_SHOWN:
-        yield f"… and {len(text) - MAX_SHOWN:,} more characters"
-
-
-def _content(file: Path) -> bytes:
-    """Raises OSError if it is no regular file, or too large."""
-    with open(os.open(file, READING), "rb") as stream:
-        content = stream.read(MAX_BYTES + 1) if stat.S_ISREG(os.fstat(stream.fileno()).st_mode) else None
-    if content is None or len(content) > MAX_BYTES:
-        raise OSError("no regular file, or too large")
-    return content
-
-
-def _parsed(text: str) -> Any:
-    for parse in (json.loads, tomllib.loads):
-        with suppress(ValueError, RecursionError):
-            return parse(text)
-    return None
-
-
-def _commands(value: Any) -> Iterator[str]:
-    """Return what known members run, with their arguments."""
-    if isinstance(value, dict):
-        for name in _COMMAND_NAMES:
-            if isinstance(named := value.get(name), str):
-                arguments = value.get("args")
-                more = map(str, arguments) if isinstance(arguments, list) else ()
-                yield " ".join((named, *map(shlex.quote, more)))
-            elif isinstance(named, list) and all(isinstance(word, str) for word in named):
-                yield shlex.join(named)
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for each in inner:
-        yield from _commands(each)
-
-
-def _key(*parts: str | bytes) -> str:
-    digest = sha256()
-    for part in parts:
-        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
-        digest.update(b"%d:" % len(data) + data)
-    return digest.hexdigest()
 
 
 # -- what is remembered -----------------------------------------------------------------------------------------------
@@ -314,8 +158,9 @@ class TrustGate:
                 raise _untrusted(found)
         elif any(not item.key for item in found.files):
             raise _untrusted(found)
-        elif found.files or found.settings:
-            await self._ask(found)
+        else:
+            await self._ask_files(found)
+            await self._ask_settings(found)
         if found.absent and not self._can_sandbox:
             raise UsageError(UNTRUSTED.format(", ".join(found.absent)), HINT_FILES)
         return tuple(dict.fromkeys(found.absent))
@@ -346,31 +191,35 @@ class TrustGate:
             items = [item for item in running_files(self.settings) if real(Path(item.path)) in changed]
             self.store.remember(items, "trusted")
 
-    async def _ask(self, found: Found) -> None:
+    async def _ask_files(self, found: Found) -> None:
         """Raises UsageError if the answer is no."""
+        if found.files:
+            why_not = await to_thread.run_sync(unavailable, self.settings) if self._can_sandbox else None
+            can_sandbox = self._can_sandbox and why_not is None
+            options = (TRUST, REFUSE, *([SANDBOX] if can_sandbox else ()))
+            answer = await self._ask(Found(found.files), options, WHY_FILES, HEAD_FILES)
+            await to_thread.run_sync(self.store.remember, found.files, "sandboxed" if answer == SANDBOX else "trusted")
+            if answer == SANDBOX:
+                found.absent += [item.place for item in found.files]
+
+    async def _ask_settings(self, found: Found) -> None:
+        """Raises UsageError if the answer is no."""
+        if found.settings:
+            await self._ask(Found(settings=found.settings), (USE, REFUSE), WHY_SETTINGS, HEAD_SETTINGS)
+            await to_thread.run_sync(self.store.remember, found.settings, "trusted")
+
+    async def _ask(self, asked: Found, options: tuple[PermissionOption, ...], why: str, head: str) -> PermissionOption:
         running = self._state.running
         assert running is not None
-        with_sandbox = self._can_sandbox and bool(found.files)
-        why_not = await to_thread.run_sync(unavailable, self.settings) if with_sandbox else None
-        answer = (await running.view.ask(_question(found, with_sandbox=with_sandbox and why_not is None))).option
-        if answer not in (TRUST, USE, SANDBOX):
-            raise _untrusted(found, HINT_AGAIN)
-        remember = self.store.remember
-        await to_thread.run_sync(remember, found.settings, "trusted")
-        await to_thread.run_sync(remember, found.files, "sandboxed" if answer == SANDBOX else "trusted")
-        if answer == SANDBOX:
-            found.absent += [item.place for item in found.files]
-
-
-def _question(found: Found, *, with_sandbox: bool) -> Question:
-    items = (*found.files, *found.settings)
-    call = ToolCall(
-        id=_ENTRY_ID, turn=0, call_id="", title=", ".join(dict.fromkeys(item.name for item in items)), kind="execute",
-        raw_input={"commands": [item.text for item in items]},
-    )  # fmt: skip
-    options = (TRUST if found.files else USE, REFUSE, *([SANDBOX] if with_sandbox else ()))
-    why = " ".join((*([WHY_FILES] if found.files else ()), *([WHY_SETTINGS] if found.settings else ())))
-    return Question(_KEY, call, options, why, head=HEAD_FILES if found.files else HEAD_SETTINGS)
+        items = (*asked.files, *asked.settings)
+        call = ToolCall(
+            id=_ENTRY_ID, turn=0, call_id="", title=", ".join(dict.fromkeys(item.name for item in items)),
+            kind="execute", raw_input={"commands": [item.text for item in items]},
+        )  # fmt: skip
+        answer = (await running.view.ask(Question(_KEY, call, options, why, head=head))).option
+        if answer is None or answer not in options or answer == REFUSE:
+            raise _untrusted(asked, HINT_AGAIN)
+        return answer
 
 
 def _untrusted(found: Found, hint: str = "") -> UsageError:

@@ -13,7 +13,7 @@ from ..acp.mcp import McpOffer, select_servers
 from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, TextBlock
 from ..chat import choices
 from ..chat.choices import Choice, SessionSetting
-from ..chat.trust import instructions
+from ..chat.running_files import instructions
 from ..config import BUILT_IN_AGENTS, folder_beside
 from ..errors import UsageError
 from ..mcp_config import McpServer, describe

@@ -207,7 +207,7 @@ class KernelSession(ChatRunner):
 
     async def _introduce(self, cell: Cell) -> None:
         """Say once what is not the default."""
-        from ..chat.trust import introduction
+        from ..chat.introduction import introduction
         from ..conversation.model import Notice
         from ..rendering.entry import render_notice
 
