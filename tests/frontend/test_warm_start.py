@@ -121,15 +121,6 @@ async def test_copilot_starts_by_whatever_path_it_is_named(
     assert [chat.events for chat in StandIn.made] == [["started"]]
 
 
-async def test_it_does_not_start_if_a_cell_comes_first(kernel: Kernel) -> None:
-    kernel.warm_start.schedule()
-    await settled()
-    kernel.warm_start.skip()
-    await kernel.clock.advance(START_AFTER_SECONDS)
-    assert StandIn.made == []
-    assert (await kernel.use()).events == []
-
-
 async def test_it_does_not_start_if_a_chat_is_open(kernel: Kernel) -> None:
     used = await kernel.use()
     await kernel.rest()

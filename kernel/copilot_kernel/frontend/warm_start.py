@@ -47,17 +47,11 @@ class WarmStart:
     ) -> None:
         self._kernel_session, self._sleep = kernel_session, sleep
         self._task: asyncio.Task[None] | None = None
-        self._is_waiting = True
 
     def schedule(self) -> None:
         """A front end has sent its first request; later ones change nothing."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run(), context=Context())
-
-    def skip(self) -> None:
-        """A cell runs: what has not begun yet never begins."""
-        if self._task is not None and self._is_waiting:
-            self._task.cancel()
 
     def cancel(self) -> None:
         """The kernel ends, and will close what was opened."""
@@ -66,7 +60,6 @@ class WarmStart:
 
     async def _run(self) -> None:
         await self._sleep(START_AFTER_SECONDS)
-        self._is_waiting = False
         try:
             await self._start()
         except CopilotError as error:
