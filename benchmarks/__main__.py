@@ -22,6 +22,7 @@ from . import (
     startup,
     streaming,
     undo,
+    walks,
 )
 from .report import Report
 
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, Callable[..., Report]] = {
     "server": serving.run,
     "undo": undo.run,
     "sandbox": sandbox.run,
+    "walks": walks.run,
     "chaos": chaos.run,
 }
 

@@ -44,14 +44,19 @@ def _clicks(rounds: int) -> list[float]:
     with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-") as folder:
         log = Path(folder) / "tap.jsonl"
         with kernel(OURS, tapped(log)) as (client, _):
-            opening = {"comm_id": "control", "target_name": "jupyter.widget.control", "data": {}}
-            client.send("comm_open", opening, {"version": "1.0.0"})
-            clicked = [_click(client) for _ in range(rounds)]
+            open_widgets(client)
+            clicked = [click(client) for _ in range(rounds)]
         answered = times(log, "client", '"outcome"')
     return [after - before for after, before in zip(answered, clicked, strict=True)]
 
 
-def _click(client: Client) -> float:
+def open_widgets(client: Client) -> None:
+    """As front ends that draw buttons do."""
+    opening = {"comm_id": "control", "target_name": "jupyter.widget.control", "data": {}}
+    client.send("comm_open", opening, {"version": "1.0.0"})
+
+
+def click(client: Client) -> float:
     """Press the button that allows as soon as a click on it counts, and wait for the end of the turn."""
     at, button = 0.0, ""
     for message, _, _ in client.until_idle(client.execute("demo: ask")):
