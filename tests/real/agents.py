@@ -26,7 +26,9 @@ FILE = f"{PROJECT}/notes.txt"
 NOTES = "one\ntwo\nthree\n"
 """What stands in that file."""
 PROGRESS = ("in_progress", "completed")
-PEERS = Path(__file__).parents[1] / "peers" / "node_modules"
+NEWER = "COPILOT_TEST_PEERS"
+"""A variable that names a folder of other npm packages."""
+PEERS = Path(os.environ.get(NEWER) or Path(__file__).parents[1] / "peers" / "node_modules")
 INSTALL = "npm install --prefix tests/peers"
 
 EDITS = ("edit-allowed", "edit-rejected", "create")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 UNSHARE = ("unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
-KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "VIRTUAL_ENV")
+KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "VIRTUAL_ENV", "COPILOT_TEST_PEERS")
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1
 
 
