@@ -13,6 +13,7 @@ session. Threads rather than asyncio: it is up in 30 ms. SIGUSR1 ends the turns.
     form                      an elicitation
     read NAME                 a file, through the client
     write NAME TEXT N         a file of N times TEXT, through the client
+    flood N SECONDS           so many terminals of the client that write 1 MB/s each and go on after the turn
     garbage                   lines that are no messages, and messages that mean nothing
     refuse                    the stop reason `refusal`
     die                       SIGKILL to itself
@@ -49,6 +50,8 @@ INITIALIZED = {
 }
 GARBAGE = (b"{", b"\xff\xfe", b"[]", b"null", b'{"jsonrpc":"2.0","id":99999,"result":{}}', b'{"method":7}')
 PIECE_BYTES = 1 << 16
+LINE = "\x1b[32mPASSED\x1b[0m tests/test_parse.py::test_reads_every_line ✓ \x1b[2m3 ms\x1b[0m\n"
+FLOOD = f"import sys, time\nwhile True: sys.stdout.write({LINE * 10!r} * 60); sys.stdout.flush(); time.sleep(0.05)"
 
 
 class Ended(Exception):
@@ -189,6 +192,11 @@ class Turn:
 
     def write(self, name: str, text: str, amount: str) -> None:
         self._request("fs/write_text_file", path=str(Path.cwd() / name), content=text * int(amount))
+
+    def flood(self, amount: str, seconds: str) -> None:
+        for _ in range(int(amount)):
+            self._request("terminal/create", command=sys.executable, args=["-S", "-c", FLOOD], outputByteLimit=100_000)
+        self._sleep(float(seconds))
 
     def garbage(self) -> None:
         os.write(1, b"\n".join((*GARBAGE, b"")))

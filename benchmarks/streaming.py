@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ CHUNK_BYTES = 100
 RUNS = ((200, 1_000, None, 300, 6), (1_000, 10_000, 6, None, None), (2_000, 10_000, 6, 300, None))
 STORM = 200_000
 STORM_SECONDS = 1.0
+FLOODS = 20
+FLOOD_SECONDS = 3.0
+FAULT_AGENT = (sys.executable, "-I", "-S", str(Path(__file__).with_name("fault_agent.py")))
 
 
 @dataclass
@@ -58,7 +62,36 @@ def run(scale: float = 1.0) -> Report:
         report.add(f"{name}: characters lost or changed", _differences(plain.text, ours.text), "", 0)
         report.add(f"{name}, ours: outputs in the cell", ours.outputs, "", 49)
     report.add(f"■ in a storm of {STORM:,} chunks → end of the turn", _stopped(), "s", 1)
+    _add_floods(report)
     return report
+
+
+def _add_floods(report: Report) -> None:
+    """Terminals of the client that write all the time, many and one."""
+    (cpu, wait), (cpu_of_one, wait_of_one) = map(_flooded, (FLOODS, 1))
+    name = f"{FLOODS} terminals of 1 MB/s each:"
+    report.add(f"{name} CPU time", cpu, "s")
+    report.add(f"{name} CPU time ÷ one", cpu / cpu_of_one, "×", FLOODS)
+    report.add(f"{name} idle after the agent's answer", wait, "s")
+    report.add(f"{name} idle after the agent's answer ÷ one", wait / wait_of_one, "×", FLOODS)
+
+
+def _flooded(amount: int) -> tuple[float, float]:
+    """CPU time of a turn with so many terminals, and the seconds from the agent's answer to the kernel's idle."""
+    with tempfile.TemporaryDirectory(prefix="copilot-kernel-benchmark-") as folder:
+        log, sessions = Path(folder) / "tap.jsonl", Path(folder) / "agent"
+        sessions.mkdir()
+        agent = tapped(log, (*FAULT_AGENT, str(sessions)))
+        with kernel(OURS, agent, COPILOT_KERNEL_TERMINAL="on", COPILOT_KERNEL_PERMISSION_MODE="bypassPermissions") as (
+            client,
+            _,
+        ):
+            process = psutil.Process(client.pid)
+            client.run("say ready")
+            spent = sum(process.cpu_times()[:2])
+            received = client.run(f"flood {amount} {FLOOD_SECONDS}")
+            spent = sum(process.cpu_times()[:2]) - spent
+        return spent, received[-1][2] - times(log, "agent", '"stopReason"')[-1]
 
 
 def _differences(one: str, other: str) -> int:

@@ -1,5 +1,6 @@
 """Entries in, sends out: which output shows what, and when it is sent."""
 
+import asyncio
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -114,10 +115,10 @@ def test_an_entry_that_looks_as_it_did_is_not_sent_again() -> None:
 
 def test_a_large_output_rests_longer_and_does_not_hold_up_a_small_one() -> None:
     sheet, size = Sheet(), 200_000
-    large = call(1, "in_progress", content=(TextBlock("x " * (size // 2)),))
+    large = call(1, "completed", content=(TextBlock("x " * (size // 2)),))
     sheet.put(large, said(2, "So"), then=1 / MAX_PER_SECOND)
     sheet.cell.sent.clear()
-    sheet.put(replace(large, status="completed"), said(2, "So", " be it."), then=SECONDS_PER_CHARACTER * size / 4)
+    sheet.put(replace(large, status="failed"), said(2, "So", " be it."), then=SECONDS_PER_CHARACTER * size / 4)
     assert sheet.cell.sent == [("update", text("So be it."))]
     sheet.loop.pass_time(LONG_AGO)
     assert sheet.cell.kinds == ["update", "update"]
@@ -282,3 +283,16 @@ async def test_a_long_turn_looks_the_same_drawn_in_steps_or_at_once() -> None:
     sheet.area.settle()
     assert steps > 20
     assert sheet.outputs == shown(*entries).outputs
+
+
+async def test_what_changes_while_everything_is_drawn_waits_for_the_end() -> None:
+    sheet = Sheet()
+    sheet.area.put(call(1))
+    drawing = asyncio.ensure_future(sheet.area.drawn())
+    await asyncio.sleep(0)
+    for _ in range(100):
+        await asyncio.sleep(0)
+        sheet.area.put(call(1, "failed"))
+    assert (drawing.done(), sheet.outputs) == (True, [group(call(1))])
+    sheet.area.settle()
+    assert sheet.outputs == [group(call(1, "failed"))]

@@ -6,6 +6,7 @@ from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import Unasked
 from copilot_kernel.rendering.entry import is_lookup, render
 from copilot_kernel.rendering.markup import AMBER, INDENT, RED
+from copilot_kernel.rendering.output import MAX_GROWING_CHARS
 from copilot_kernel.rendering.tool_call import output_of
 
 from .allowed import text_of
@@ -144,6 +145,32 @@ def test_what_failed_or_still_runs_is_open_with_the_end_of_its_output(status):
     assert (short.count("<details"), text_of(short.partition("</summary>")[2])) == (1, twelve)
     opened, _, folded = html(title="Run", status=status, content=(TextBlock(thirteen),)).partition("<details>")
     assert ("<details open>" in opened, text_of(folded)) == (True, f"output 13 lines{thirteen}8\n9\n10\n11\n12")
+
+
+LINES = "".join(f"\x1b[32mline {number}\x1b[0m\n" for number in range(5_000))
+RUNS = {"terminal_output": {"data": LINES}, "terminal_exit": None}
+
+
+@pytest.mark.parametrize("fields", [
+    {"status": "pending", "content": (TextBlock(LINES),)},
+    {"status": "in_progress", "meta": RUNS},
+    {"status": "completed", "meta": RUNS},
+    {"status": "cancelled", "meta": RUNS},
+])  # fmt: skip
+def test_of_output_that_grows_only_the_end_is_drawn(fields):
+    head, first, *_, last = text_of(html(title="Run", **fields)).split("\n")
+    before = LINES.index(f"\x1b[32m{first}\x1b")
+    assert (head.endswith(f"… {before:,} characters not shown …"), last) == (True, "line 4999")
+    assert MAX_GROWING_CHARS - len(LINES.split("\n")[-2]) <= len(LINES) - before <= MAX_GROWING_CHARS
+
+
+@pytest.mark.parametrize("fields", [
+    {"status": "cancelled", "content": (TextBlock(LINES),)},
+    {"status": "cancelled", "meta": RUNS | {"terminal_exit": {"signal": "SIGKILL"}}},
+])  # fmt: skip
+def test_output_that_no_longer_grows_is_drawn_whole(fields):
+    shown = text_of(html(title="Run", **fields))
+    assert ("not shown" in shown, "line 0\nline 1\n" in shown, "line 2500\n" in shown) == (False, True, True)
 
 
 @pytest.mark.parametrize(("lines", "scrolls"), [(12, False), (13, True)])

@@ -252,7 +252,7 @@ class TerminalService:
         id = await self._operations.authorize(
             call, lambda asked: _runs(asked, command, self._cwd), inside=sandbox is not None
         )
-        self._operations.report(id, "in_progress")
+        self._operations.report(id, "in_progress", {"terminal_exit": None})
         try:
             terminal = await self.terminals.create(command, sandbox)
         except BaseException:

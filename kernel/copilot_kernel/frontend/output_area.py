@@ -48,6 +48,8 @@ class OutputArea:
         self._slots = Slots()
         # New or changed, in the order in which they first came.
         self._unread: dict[int, Entry] = {}
+        # What comes while `drawn` draws: else it would not end as long as a command writes.
+        self._later: dict[int, Entry] | None = None
         # From above.
         self._displayed: list[Slot] = []
         self._loop = loop
@@ -62,6 +64,9 @@ class OutputArea:
 
     def put(self, entry: Entry) -> None:
         """Show `entry`, new or changed."""
+        if self._later is not None:
+            self._later[entry.id] = entry
+            return
         if entry.id not in self._unread:
             self._pacer.wake(min(self._slots.rest(entry.id), self._loop.time() + UNREAD_SECONDS))
         self._unread[entry.id] = entry
@@ -70,6 +75,7 @@ class OutputArea:
         """Draw everything that waits, step by step. What comes meanwhile waits for `settle`."""
         await asyncio.sleep(self._held - self._loop.time())
         self._pacer.stop()  # else both would draw in one turn of the event loop
+        self._later = {}
         while self._unread:
             self._read(self._loop.time() + STEP_SECONDS)
             await asyncio.sleep(0)
@@ -101,6 +107,8 @@ class OutputArea:
 
     def settle(self) -> None:
         """Send everything that waits, and take open questions away: probably nothing follows."""
+        self._unread |= self._later or {}
+        self._later = None
         self._read()
         self._slots.end_streams()
         self._slots.close_questions()

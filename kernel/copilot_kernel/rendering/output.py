@@ -16,6 +16,8 @@ SHORT = 12
 LONG = 60
 """Lines shown in a terminal, where nothing can be folded."""
 MAX_OUTPUT_CHARS = 100_000
+MAX_GROWING_CHARS = 5_000
+"""Of output that still grows: each redraw draws its end alone."""
 _MAX_SUMMARY_CHARS = 80
 _SCROLLS = "max-height:24em"
 
@@ -40,6 +42,14 @@ def shortened(text: str, max_chars: int = MAX_OUTPUT_CHARS) -> str:
         return text
     half = max_chars // 2
     return f"{text[:half]}\n… {len(text) - 2 * half:,} characters not shown …\n{text[-half:]}"
+
+
+def end_of(text: str) -> str:
+    """`text`, or its last `MAX_GROWING_CHARS`, from a line's beginning if they hold one, with the number of others."""
+    if len(text) <= MAX_GROWING_CHARS:
+        return text
+    start = text.find("\n", len(text) - MAX_GROWING_CHARS, -1) + 1 or len(text) - MAX_GROWING_CHARS
+    return f"… {start:,} characters not shown …\n{text[start:]}"
 
 
 def output_html(text: str, name: str = "output", tail: int = 0) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink
 from ..acp.parse import parse_block
-from ..conversation.model import ToolCall
+from ..conversation.model import FINAL, ToolCall
 from ..permissions.inputs import COMMAND_NAMES, PATH_NAMES, folder, lines_under, member
 
 NOT_JSON = "({} that cannot be written as JSON)"
@@ -102,6 +102,11 @@ def terminal_text(meta: Any, terminal_id: str = "") -> str:
         if isinstance(text, str) and text and not is_other:
             return text
     return ""
+
+
+def is_growing(call: ToolCall) -> bool:
+    """Return True if more output may follow: of a call that is not over, or of a terminal whose command still runs."""
+    return call.status not in FINAL or call.meta.get("terminal_exit", ()) is None
 
 
 def attachments(call: ToolCall) -> tuple[Block, ...]:

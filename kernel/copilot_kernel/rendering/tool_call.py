@@ -42,7 +42,7 @@ from .markup import (
     row,
     with_code,
 )
-from .output import SHORT, output_html, output_text
+from .output import SHORT, end_of, output_html, output_text
 from .own_tools import is_own_read, own_tool, sentence
 from .plain import quoted, unbroken, visible_line, visible_text
 from .subject import change_of, unfenced
@@ -114,6 +114,8 @@ class _CallView:
         output, commands, tool = output_of(call), inputs.commands(call.raw_input), inputs.mcp_tool(call)
         self.exit_code = raw.exit_code(call, output)
         self.output = output if self.exit_code is None else raw.without_exit_line(output)
+        if raw.is_growing(call):
+            self.output = end_of(self.output)
         self.look = _look(call, self.exit_code)
         has_failed = self.look.colour == RED and call.status != "rejected"
         self.is_open = has_failed or (call.status == "in_progress" and bool(self.output))
