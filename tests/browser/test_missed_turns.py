@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, WebSocketRoute, expect
+from playwright.sync_api import BrowserContext, Route, WebSocketRoute, expect
 
 from ..jupyter.front_end import until
 from ..limits import LIMIT
 from .lab import BOTH, Lab, Notebook
-from .story import Story
+from .story import LOAD, Story
+from .stranger import NAMES, SCRIPTS, TEXT, ran, strangers_cell
 
 pytestmark = pytest.mark.browser
 
@@ -322,3 +323,108 @@ def test_cells_that_were_queued_on_the_page_before_are_shown_by_the_next(context
     notebook.button(0, ALLOW).click()
     expect(notebook.output(1)).to_contain_text("Next.")
     assert [kept(notebook, index)[0] for index in (0, 1)] == [1, 2]
+
+
+# -- a stranger's notebook, whose saved outputs run scripts if they are trusted --------------------------------------
+
+TRUST_ALL = """() => {
+  for (const { model } of window.jupyterapp.shell.currentWidget.content.widgets) model.trusted = true;
+}"""
+TYPES = """index => {
+  const { model } = window.jupyterapp.shell.currentWidget.content.widgets[index];
+  return model.outputs.toJSON().map(({ data }) => Object.keys(data ?? {}));
+}"""
+
+
+def says(lab: Lab) -> str:
+    return f"demo: say First.\\n\\n\nwait {gate(lab)}\nsay Done."
+
+
+def lose_saves(route: Route) -> None:
+    if route.request.method == "PUT":
+        route.abort()
+    else:
+        route.fallback()
+
+
+def run_unsaved(context: BrowserContext, lab: Lab, name: str, count: int | None, kernel: str = "copilot") -> Notebook:
+    """A stranger's notebook whose cell runs, and whose file stays as it was."""
+    magic = "%%copilot\n" if kernel == "python3" else ""
+    lab.write(name, strangers_cell(magic + says(lab), count), LOAD, kernel=kernel)
+    notebook = Notebook.open(context, lab, name)
+    expect(notebook.output(0)).to_contain_text(TEXT)
+    context.route(re.compile("/api/contents/"), lose_saves)
+    if magic:
+        notebook.run(1)
+    notebook.run(0, wait=False)
+    expect(notebook.output(0)).to_contain_text("First.")
+    return notebook
+
+
+def test_the_scripts_of_a_stranger_run_in_a_cell_that_is_trusted(context: BrowserContext, lab: Lab) -> None:
+    """Else the tests below would show nothing."""
+    lab.write("trusted.ipynb", strangers_cell("1"))
+    notebook = Notebook.open(context, lab, "trusted.ipynb")
+    expect(notebook.output(0)).to_contain_text(TEXT)
+    assert ran(notebook.page) == []
+    notebook.page.evaluate(TRUST_ALL)
+    until(lambda: sorted({*ran(notebook.page)}) == NAMES, "the scripts", limit=LIMIT)
+
+
+@pytest.mark.parametrize(("kernel", "count"), [("copilot", 7), ("copilot", None), ("python3", 7), ("python3", None)])
+def test_the_page_trusts_no_output_that_it_has_not_received(
+    context: BrowserContext, lab: Lab, kernel: str, count: int | None
+) -> None:
+    notebook = run_unsaved(context, lab, "reloaded.ipynb", count, kernel)
+    reload(notebook)
+    expect(notebook.output(0)).to_contain_text("First.")
+    gate(lab).touch()
+    expect(notebook.output(0)).to_contain_text("Done.")
+    assert ran(notebook.page) == []
+    scripts = [
+        types for types in notebook.page.evaluate(TYPES, 0) if {"application/javascript", "text/markdown"} & {*types}
+    ]
+    assert scripts == []
+    if (kernel, count) != ("python3", None):  # else they may be those of this run
+        expect(notebook.output(0)).not_to_contain_text(TEXT)
+
+
+def test_no_output_that_the_page_has_not_received_is_trusted_beside_an_offered_turn(
+    context: BrowserContext, lab: Lab
+) -> None:
+    notebook = run_unsaved(context, lab, "offered.ipynb", 7)
+    lab.write("offered.ipynb", strangers_cell("demo: say Mine."), LOAD)
+    reload(notebook)
+    notebook.page.get_by_role("button", name="Show what it did").click()
+    gate(lab).touch()
+    expect(notebook.output(1)).to_contain_text("Done.")
+    expect(notebook.output(0)).to_contain_text(TEXT)
+    assert ran(notebook.page) == []
+
+
+def test_the_note_about_a_lost_turn_trusts_nothing(context: BrowserContext, lab: Lab) -> None:
+    lab.write("lost.ipynb", strangers_cell(says(lab), None))
+    notebook = Notebook.open(context, lab, "lost.ipynb")
+    expect(notebook.output(0)).to_contain_text(RESTARTED)
+    expect(notebook.output(0)).to_contain_text(TEXT)
+    assert ran(notebook.page) == []
+
+
+@pytest.mark.parametrize("others", [[], [strangers_cell("1")]], ids=["trusted", "not trusted"])
+def test_what_other_code_of_the_run_has_shown_stays_and_only_its_text_unless_it_was_trusted(
+    context: BrowserContext, lab: Lab, others: list[dict[str, Any]]
+) -> None:
+    shows = f"display({{'text/plain': 'mine', 'text/markdown': {SCRIPTS['text/markdown']!r}}}, raw=True)"
+    source = f"print('printed')\n{shows}\nget_ipython().run_cell_magic('copilot', '', {says(lab)!r})  # %copilot"
+    story = Story.begin(context, lab, "others.ipynb", source, *others)
+    notebook = story.notebook
+    notebook.run(1, wait=False)
+    expect(notebook.output(1)).to_contain_text("First.")
+    notebook.save()
+    reload(notebook)
+    gate(lab).touch()
+    story.ended(1)
+    expect(notebook.output(1)).to_contain_text("printed")
+    kept = ["text/plain"] if others else ["text/markdown", "text/plain"]
+    assert sorted(notebook.page.evaluate(TYPES, 1)[1]) == kept
+    assert {*ran(notebook.page)} == (set() if others else {"markdown"})

@@ -15,6 +15,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from .driven import DrivenNotebook
 from .lab import BOTH, Lab, toasts
+from .stranger import TEXT, ran, strangers_cell
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
@@ -75,6 +76,23 @@ def test_cells_are_read_inserted_edited_moved_deleted_and_run(context: BrowserCo
     nbformat.validate(saved)
     assert [cell["metadata"] for cell in saved["cells"]] == [{}] * 4
     assert set(saved["metadata"]) == {"kernelspec", "language_info"}
+
+
+def test_what_is_done_to_cells_of_a_stranger_trusts_no_output_that_they_have(context: BrowserContext, lab: Lab) -> None:
+    with DrivenNotebook(context, lab, "stranger", strangers_cell("1"), strangers_cell("2")) as driven:
+        first, second = driven.ids()
+        deleted = driven.call("delete", id=first, expected="1")["result"]["cell"]
+        driven.call("insert", deleted=deleted, after=second)
+        driven.call("delete", id=second, expected="2")
+        driven.call("insert", deleted={**deleted, "id": "kept-by-the-kernel"}, after=first)
+        driven.call("move", id=first, expected="1", after="kept-by-the-kernel")
+        for index in (1, 2):
+            expect(driven.notebook.output(index)).to_contain_text(TEXT)
+        driven.call("run", id=first, expected="1", run="token")
+        expect(driven.notebook.output(2)).to_contain_text("ran 1")
+        expect(driven.notebook.output(2)).not_to_contain_text(TEXT)
+        expect(driven.notebook.output(1)).to_contain_text(TEXT)
+        assert ran(driven.page) == []
 
 
 ACTS: dict[str, dict[str, Any]] = {

@@ -16,7 +16,7 @@ from msgspec import to_builtins
 from ..limits import LIMIT, until
 from .recording import ALLOW, OPTIONS, RecordingCell, call, question
 
-QUESTION = question(call(1, "waiting", "Run\u202e it"), key=7)
+QUESTION = question(call(1, "waiting", "Run\u202e it"))
 
 
 class Page:
@@ -70,6 +70,7 @@ class Scene:
         return asyncio.create_task(self.display.ask(question))
 
     def lists(self) -> list[list[str]]:
+        """The keys of the questions that wait, each time that the page was told."""
         return [[each["key"] for each in data["waiting"]] for data in self.page.posted if data["event"] == "questions"]
 
 
@@ -86,12 +87,14 @@ async def test_the_page_learns_who_works_and_what_is_asked() -> None:
     second.cancel()
     seconds = scene.page.posted[-1].pop("seconds")
     assert 0 <= seconds < 5
+    (one,), _, (two,), _ = scene.lists()
+    assert one != two
     started, *later = scene.page.posted
     assert started == {"event": "turn", "state": "working", "agent": ""}
     assert later == [{**event, "agent": "GitHub Copilot"} for event in (
-        {"event": "questions", "waiting": [{"key": "7", "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]},
+        {"event": "questions", "waiting": [{"key": one, "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]},
         {"event": "questions", "waiting": []},
-        {"event": "questions", "waiting": [{"key": "8", "cell": "c1", "title": "Use this tool? Step 2"}]},
+        {"event": "questions", "waiting": [{"key": two, "cell": "c1", "title": "Use this tool? Step 2"}]},
         {"event": "questions", "waiting": []},
         {"event": "turn", "state": "idle", "cells": ["a", "b"]},
     )]  # fmt: skip
@@ -110,7 +113,7 @@ async def test_a_question_in_the_cell_is_listed_until_it_is_answered() -> None:
     await scene.cell.typed.put("1")
     assert await asyncio.wait_for(asking, LIMIT) == PermissionAnswer(ALLOW, "you")
     opened, closed = scene.page.posted
-    assert opened["waiting"] == [{"key": "7", "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]
+    assert opened["waiting"] == [{"key": scene.lists()[0][0], "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]
     assert closed["waiting"] == []
     assert scene.page.withdrawn == 0
 
@@ -121,21 +124,22 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
     await until(scene.lists)
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
-    assert (scene.page.question.key, scene.page.question.for_page) == ("7", {
+    assert scene.page.question.for_page == {
         "title": "Use this tool? Run⟨U+202E⟩ it",
         "html": QuestionView(QUESTION, "/project").html,
         "answers": to_builtins(answers_to(QuestionView(QUESTION, "/project"))),
-    })  # fmt: skip
-    assert scene.lists() == [["7"], []]
+    }
+    listed = [[scene.page.question.key], []]
+    assert scene.lists() == listed
     scene.page.reply(2, "Not so.", "Edit")
     assert await asyncio.wait_for(asking, LIMIT) == PermissionAnswer(OPTIONS[2], "you", feedback="Not so.")
-    assert scene.lists() == [["7"], []]
+    assert scene.lists() == listed
 
 
 async def test_a_rule_of_the_page_is_reviewed_as_in_cells() -> None:
     scene = Scene()
     command = call(1, "waiting", "List", kind="execute", raw_input={"command": "ls -l"})
-    asking = scene.ask(replace(question(command, key=8), suggestion="Bash(ls -l)", folder="/project"))
+    asking = scene.ask(replace(question(command), suggestion="Bash(ls -l)", folder="/project"))
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
     assert scene.page.question.for_page["answers"]["rule"]["value"] == "Bash(ls -l)"
@@ -186,6 +190,6 @@ async def test_a_page_that_comes_while_the_question_is_open_lists_it() -> None:
         scene.page.there.set()
         while not scene.lists():
             await asyncio.sleep(0)
-        assert scene.lists() == [["7"]]
+        assert [len(keys) for keys in scene.lists()] == [1]
         await scene.cell.typed.put("1")
         assert (await asking).allows

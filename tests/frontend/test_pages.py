@@ -11,8 +11,11 @@ import pytest
 from copilot_kernel.frontend.cell import Cell, Request
 from copilot_kernel.frontend.page_turn import PageTurn
 from copilot_kernel.frontend.pages import MAX_ENDED, Pages
+from copilot_kernel.frontend.permission_question import PermissionQuestion
+from copilot_kernel.permissions.question import PermissionAnswer
 
 from ..limits import LIMIT
+from .recording import ALLOW, call, question
 
 PATH = "folder/book.ipynb"
 Message = dict[str, Any]
@@ -44,8 +47,8 @@ class Kernel:
         if kind == "comm_open":
             session = self.comms[content["comm_id"]] = parent["header"]["session"]
             self.says(session, hello=1, session=session, path=PATH)
-        for call in content.get("data", {}).get("calls", ()):
-            self.says(self.comms[content["comm_id"]], replies=[{"call": call["call"], "result": {}}])
+        for asked in content.get("data", {}).get("calls", ()):
+            self.says(self.comms[content["comm_id"]], replies=[{"call": asked["call"], "result": {}}])
 
     def request(self, session: str, kind: str = "execute_request", **content: Any) -> Request:
         header = {"msg_id": f"{kind} {next(self._numbers)}", "msg_type": kind, "session": session}
@@ -227,6 +230,37 @@ async def test_the_turn_of_a_page_that_never_answered_goes_to_the_next(kernel: K
     page = kernel.pages.of(cell)
     assert (await kernel.connect("second"))["turns"] == [told(cell)]
     assert page.is_there
+
+
+async def test_an_answer_counts_only_from_the_page_that_was_asked(kernel: Kernel) -> None:
+    cell = await kernel.run("first")
+    kernel.answering.add("other")
+    await kernel.connect("other")
+    asked = PermissionQuestion(question(call(1)))
+    asking = asyncio.create_task(kernel.pages.of(cell).ask(asked))
+    key = (await kernel.heard("first", "ask"))["key"]
+    comm_id = next(id for id, session in kernel.comms.items() if session == "first")
+    for session, answered in (("other", key), ("first", "1"), ("first", key)):
+        assert not asked.answer.done()
+        forged = {"hello": 1, "session": "first"}
+        for data in (forged, {"answer": answered, "option": 0}):
+            comm.get_comm_manager().comms[comm_id].handle_msg(kernel.request(session, "comm_msg", data=data).parent)
+        await asyncio.sleep(0)
+    assert asked.answer.result() == PermissionAnswer(ALLOW, "you")
+    asking.cancel()
+
+
+async def test_a_page_whose_comm_another_notebook_carries_may_answer_and_leave(kernel: Kernel) -> None:
+    cell = kernel.cell("first")
+    page = kernel.pages.of(cell)
+    (comm_id,) = kernel.comms
+    handle = comm.get_comm_manager().comms[comm_id].handle_msg
+    handle(kernel.request("carrier", "comm_msg", data={"hello": 1, "session": "first", "path": PATH}).parent)
+    assert await page.known()
+    handle(kernel.request("carrier", "comm_msg", data={"path": "other.ipynb"}).parent)
+    await settled(lambda: page.path == "other.ipynb")
+    comm.get_comm_manager().comms[comm_id].handle_close(kernel.request("carrier", "comm_close").parent)
+    await settled(lambda: page.is_gone)
 
 
 async def test_a_page_that_opens_a_comm_while_the_kernel_does_is_there_with_its_own(kernel: Kernel) -> None:

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Set
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from secrets import token_hex
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ..conversation.model import Notice
@@ -88,10 +89,10 @@ class Card:
 class OpenQuestion(ABC, Generic[T]):
     """One question, which is asked once.
 
-    `entry_id` is the entry that it is about, negative if none; `key` names it to the page, and `title` says on one line
-    what is asked. While it is open, `bundle` is shown, and below it `buttons`, if they have a display of their own: in
-    a notebook that was saved meanwhile they are dead. `card` has its widgets, where there are any. `shown` is set when
-    the front end was sent it.
+    `entry_id` is the entry that it is about, negative if none; `key` names it to the page and cannot be guessed, and
+    `title` says on one line what is asked. While it is open, `bundle` is shown, and below it `buttons`, if they have a
+    display of their own: in a notebook that was saved meanwhile they are dead. `card` has its widgets, where there are
+    any. `shown` is set when the front end was sent it.
     """
 
     languages: Set[str] = frozenset()
@@ -99,8 +100,8 @@ class OpenQuestion(ABC, Generic[T]):
     always_leaves_line = True
     """Say what became of it even if nobody could be asked: nothing else does."""
 
-    def __init__(self, entry_id: int, key: str, title: str) -> None:
-        self.entry_id, self.key, self.title = entry_id, key, title
+    def __init__(self, entry_id: int, title: str) -> None:
+        self.entry_id, self.key, self.title = entry_id, token_hex(), title
         self.answer: Future[T] = Future()
         self.shown = asyncio.Event()
         self.bundle: Bundle = {}

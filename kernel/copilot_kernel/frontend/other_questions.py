@@ -31,7 +31,7 @@ class ActionQuestion(OpenQuestion[ElicitationAnswer]):
     """A question that is accepted or declined; `answers` are the buttons for it, in this order."""
 
     def __init__(self, entry_id: int, title: str, answers: Answers) -> None:
-        super().__init__(entry_id, f"form {-entry_id}", title)
+        super().__init__(entry_id, title)
         self._answers = answers
 
     def make_widgets(self, on_move: Callable[[], object]) -> Interactive:

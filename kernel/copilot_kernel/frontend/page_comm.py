@@ -90,6 +90,8 @@ class Page:
         self._on_message, self._on_leave = on_message, on_leave
         hello = request.parent["content"].get("data") or {} if comm_id else {}
         self.session = str(hello.get("session") or request.parent["header"]["session"])
+        self._sender = ""
+        """The session of the page's messages: that of another notebook of the page, if that carries the comm."""
         self.path = ""
         """Path of the notebook as the page calls it now."""
         self.has_widgets = True
@@ -146,7 +148,7 @@ class Page:
         """Be the page `other` from now on, for all who know this one; tell it how it is now."""
         self.close()
         self.session, self.path, self.has_widgets = other.session, other.path, other.has_widgets
-        self._comm = other._comm
+        self._comm, self._sender = other._comm, other._sender
         self._comm.receive = self._receive
         self._arrive()
 
@@ -213,19 +215,20 @@ class Page:
     def _apply(self, request: Request) -> None:
         """Apply a message; ignore what is unknown, late or forged."""
         message = request.parent
-        if message["header"]["msg_type"] == "comm_close":
-            if message["header"]["session"] == self.session:
-                self._leave()
-            return
-        data = message["content"].get("data")
+        data, sender = message["content"].get("data"), message["header"]["session"]
         match data:
-            case {"hello": _, "session": self.session}:
+            case {"hello": _, "session": self.session} if self._sender in ("", sender):
+                self._sender = sender
                 self.path = str(data.get("path") or "")
                 self.has_widgets = data.get("widgets") is not False
                 self._arrive()
+            case _ if sender != (self._sender or self.session):
+                return
+            case _ if message["header"]["msg_type"] == "comm_close":
+                self._leave()
             case {"run": str(run), "code": str(code)} if (requested := self._runs.get(run)) and not requested.done():
                 requested.set_result((request, code))
-            case {"path": str(path)} if message["header"]["session"] == self.session:
+            case {"path": str(path)}:
                 self.path = path
             case {"replies": list(replies)}:
                 for reply in replies:

@@ -35,7 +35,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
 
     def __init__(self, question: Question, root: str = "", places: tuple[Place, ...] = PLACES) -> None:
         self.view = view = QuestionView(question, root)
-        super().__init__(question.call.id, str(question.key), view.headline)
+        super().__init__(question.call.id, view.headline)
         self.question, self.languages, self._places = question, view.languages, places
         self._review = policy.RuleReview(question, root, os.path.expanduser("~"))
 

@@ -223,12 +223,10 @@ export class NotebookDocument {
     const cell = this.codeCell(id);
     cell.model.clearExecution();
     cell.outputHidden = false;
-    cell.model.trusted = true;
     cell.model.executionState = 'running';
     cell.setPrompt('*');
     this.#runs.add(id);
-    const future = comm.send({ run, id, code: expected }, {}, [], false);
-    cell.outputArea.future = /** @type {any} */ (future);
+    receive(cell, comm.send({ run, id, code: expected }, {}, [], false));
     this.#flash(id).inputHidden = false;
     return {};
   }
@@ -371,6 +369,16 @@ export class NotebookDocument {
     };
     return [content.activeCell, ...content.widgets].find(cell => cell && isInView(cell));
   }
+}
+
+/**
+ * Show what comes of a message in a cell, and trust that: trust is the whole cell's, so what it holds is cleared first.
+ * @param {CodeCell} cell @param {any} future
+ */
+export function receive(cell, future) {
+  cell.outputArea.future = future;
+  cell.model.outputs.clear();
+  cell.model.trusted = true;
 }
 
 /** @param {Cell} cell */

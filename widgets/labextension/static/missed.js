@@ -1,6 +1,7 @@
 // @ts-check
 // Turns that went on while the page was not connected: they are written into their cells, or offered.
 
+import { receive } from './document.js';
 import { isPrompt } from './prompts.js';
 import { oneLine } from './text.js';
 
@@ -98,9 +99,13 @@ export class MissedTurns {
   #cellOf({ turn, cell: id, source, cleared }) {
     if (cleared || !this.#document.has(id)) return undefined;
     const cell = this.#document.codeCell(id);
-    const { future } = cell.outputArea;
-    const ranAgain = future && idOf(future) !== turn && this.#cells.get(turn) !== cell;
+    const ranAgain = cell.outputArea.future && !this.#shows(turn, cell);
     return ranAgain || cell.model.sharedModel.getSource() !== source ? undefined : cell;
+  }
+
+  /** Whether this page has run it, or has taken it over. @param {string} turn @param {CodeCell} cell */
+  #shows(turn, cell) {
+    return idOf(cell.outputArea.future) === turn || this.#cells.get(turn) === cell;
   }
 
   /**
@@ -109,20 +114,22 @@ export class MissedTurns {
    * @param {Turn} turn @param {CodeCell} cell
    */
   #take({ turn }, cell) {
-    const { model, outputArea } = cell;
+    const { model } = cell;
+    // As the notebook was saved: a run has taken the number away, and in Python other code may have shown something.
+    const isSavedRun = this.#language === 'python' && model.executionCount === null;
+    const isOfThisRun = isSavedRun || this.#shows(turn, cell);
     this.#cells.set(turn, cell);
     this.#awaited.add(turn);
     const future = this.#send({ take: turn });
     future.onIOPub = (/** @type {import('@jupyterlab/services').KernelMessage.IIOPubMessage} */ message) => {
       if (message.header.msg_type === 'status') return undefined;
-      const others = model.outputs.toJSON().filter(output => !isOurs(output));
-      outputArea.future = future;
+      const others = isOfThisRun ? shownByOthers(model) : [];
+      receive(cell, future);
+      markLive({ cell });
       this.#awaited.delete(turn);
       others.forEach(output => model.outputs.add(output));
       return future.onIOPub(message);
     };
-    markLive({ cell });
-    model.trusted = true;
     cell.outputHidden = false;
     show(cell, 'running', null);
   }
@@ -177,9 +184,17 @@ function promptsOf({ content }, language) {
 }
 
 /**
- * Whether an output is ours: what other code of the cell has shown stays.
- * @param {import('@jupyterlab/nbformat').IOutput} output
+ * What other code of the cell has shown. The page may not have received it: of an untrusted cell, only the text stays.
+ * @param {import('@jupyterlab/cells').ICodeCellModel} model @returns {import('@jupyterlab/nbformat').IOutput[]}
  */
+function shownByOthers({ outputs, trusted }) {
+  const others = outputs.toJSON().filter(output => !isOurs(output));
+  return trusted ? others : others.map(output => (output.output_type === 'stream' ? output : {
+    output_type: 'display_data', data: { 'text/plain': Object(output.data)['text/plain'] ?? '' }, metadata: {},
+  }));
+}
+
+/** @param {import('@jupyterlab/nbformat').IOutput} output */
 function isOurs({ output_type: type, data }) {
   return type === 'error' || (type === 'display_data' && Object.keys(data ?? {}).some(mime => OURS.includes(mime)));
 }
