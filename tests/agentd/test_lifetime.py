@@ -8,10 +8,11 @@ from typing import Any
 
 import anyio
 import pytest
+from copilot_kernel.acp.child_processes import guarded, of_no_kernel
 from copilot_kernel.acp.locate import Launch
 from copilot_kernel.agentd import hub
 from copilot_kernel.agentd.hub import Hub
-from copilot_kernel.agentd.key import AgentSpec, shared_environment
+from copilot_kernel.agentd.key import AgentSpec
 from copilot_kernel.agentd.start import Welcome, dump, load_welcome
 from copilot_kernel.config import Settings
 from copilot_kernel.mcp_config import McpServer
@@ -94,4 +95,5 @@ def test_a_variable_that_is_no_text_has_a_key_too() -> None:
 
 def test_variables_of_one_kernel_are_not_the_agents() -> None:
     environ = {"PATH": "/bin", "JPY_SESSION_NAME": "a", "KERNEL_ID": "b", "COPILOT_KERNEL_AGENT": "demo"}
-    assert shared_environment(environ) == {"PATH": "/bin", "COPILOT_KERNEL_AGENT": "demo"}
+    assert of_no_kernel(environ) == {"PATH": "/bin", "COPILOT_KERNEL_AGENT": "demo"}
+    assert guarded({**environ, "GIT_CONFIG_COUNT": "x"}) == {**of_no_kernel(environ), "GIT_CONFIG_COUNT": "x"}

@@ -1,5 +1,8 @@
 """A kernel behind a Jupyter gateway, as its environment tells it."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,39 @@ def test_a_folder_that_is_not_here_is_not_used_and_the_first_cell_says_which_is(
     assert "The agent works in /started" in notice
     assert "COPILOT_KERNEL_CWD" in notice
     assert ("/no/such/folder" in notice) is (named == "/no/such/folder")
+
+
+@pytest.mark.parametrize(
+    ("launcher", "is_own"),
+    [
+        ({BOOK: "{}/book.ipynb", "KERNEL_WORKING_DIR": "{}"}, False),
+        ({BOOK: "{}/other.ipynb", "KERNEL_WORKING_DIR": "/"}, True),
+        ({}, True),
+        ({BOOK: "{}/book.ipynb", "KERNEL_WORKING_DIR": "{}", "JPY_PARENT_PID": "{pid}"}, True),  # wraps this kernel
+    ],
+)
+def test_what_the_process_that_launched_the_kernel_has_too_is_of_another_notebook(
+    tmp_path: Path, launcher: dict[str, str], is_own: bool
+) -> None:
+    (tmp_path / "book.ipynb").touch()
+    code = "import os, sys; print(os.getpid(), flush=True); sys.stdin.read()"
+    program = [sys.executable, "-c", code]
+    if "JPY_PARENT_PID" in launcher:  # which is known only to the process itself
+        code = f"import os; os.environ['JPY_PARENT_PID'] = str(os.getpid()); os.execv({sys.executable!r}, {program!r})"
+    environ = {**os.environ, **{name: value.format(tmp_path, pid="") for name, value in launcher.items()}}
+    with subprocess.Popen([sys.executable, "-c", code], env=environ, stdin=-1, stdout=-1, text=True) as process:
+        assert process.stdout is not None
+        pid = process.stdout.readline().strip()
+        named = {BOOK: f"{tmp_path}/book.ipynb", "KERNEL_WORKING_DIR": str(tmp_path), "JPY_PARENT_PID": pid}
+        assert gateway.notebook_folder(named) == (str(tmp_path) if is_own else "")
+        assert gateway.notebook_key(named) == (named[BOOK] if is_own else "")
+        process.communicate()
+    assert gateway.notebook_folder(named) == (str(tmp_path) if is_own else "")
+
+
+@pytest.mark.parametrize("pid", ["", "x", "-1", "0", "99999999999999999999"])
+def test_if_the_launcher_cannot_be_asked_the_notebook_is_the_kernels(tmp_path: Path, pid: str) -> None:
+    assert gateway.notebook_folder({BOOK: f"{tmp_path}/book.ipynb", "JPY_PARENT_PID": pid}) == str(tmp_path)
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------

@@ -1,13 +1,18 @@
 """Python notebooks run without a person: nbclient and papermill."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import pytest
+from copilot_kernel.frontend.saved_notebook import UNKNOWN
 
 from ..jupyter.front_end import installed
 from ..jupyter.test_nbclient import executed, notebook, shown
+from ..limits import LIMIT
 from .conftest import ARGV, LOAD
 
 
@@ -59,3 +64,31 @@ def test_papermill_gives_parameters_to_a_prompt(kernelspec: str, tmp_path: Path)
     options = {"cwd": tmp_path, "progress_bar": False, "parameters": {"name": "Ada"}}
     done = execute_notebook(tmp_path / "in.ipynb", tmp_path / "out.ipynb", **options)
     assert "\\nAda\\n</value>" in shown(done.cells[-1])
+
+
+def test_a_notebook_that_another_one_runs_is_not_that_other_one(kernelspec: str, tmp_path: Path) -> None:
+    task = tmp_path / "task"
+    task.mkdir()
+    outer = tmp_path / "driver.ipynb"
+    nbformat.write(notebook(kernelspec, "secret = 1"), outer)
+    book = notebook(
+        kernelspec,
+        LOAD,
+        f"%%copilot\ndemo: create {tmp_path}/outside.txt x",
+        "%%copilot\ndemo: create inside.txt x",
+        "%%copilot\ndemo: unasked env > agent.txt",
+        "%copilot @above demo: say done",
+    )
+    book.metadata.kernelspec.language = "python"
+    nbformat.write(book, tmp_path / "inner.ipynb")
+    environ = {
+        **os.environ,
+        "JPY_SESSION_NAME": str(outer),
+        "KERNEL_WORKING_DIR": str(tmp_path),
+        "COPILOT_KERNEL_PERMISSION_MODE": "acceptEdits",
+    }
+    command = [sys.executable, "-m", "papermill", "inner.ipynb", "out.ipynb", "--cwd", "task"]
+    ran = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=LIMIT)
+    assert UNKNOWN in ran.stderr, ran.stderr
+    assert ((tmp_path / "outside.txt").exists(), (task / "inside.txt").read_text()) == (False, "x")
+    assert not [line for line in (task / "agent.txt").read_text().splitlines() if line.startswith(("JPY_", "KERNEL_"))]

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 LOOPBACK = "127.0.0.1"
 _GIT_COUNT = "GIT_CONFIG_COUNT"
+_OF_ONE_KERNEL = ("JPY_", "KERNEL_")
+"""Prefixes of variables that differ between the kernels of one server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +25,20 @@ class Graces:
     """Time after its end in which something that left its session may still hold the pipes."""
 
 
+def of_no_kernel(environ: Mapping[str, str]) -> dict[str, str]:
+    """`environ` without what belongs to one kernel, such as the path of its notebook."""
+    return {name: value for name, value in environ.items() if not name.startswith(_OF_ONE_KERNEL)}
+
+
 def guarded(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ`, with Git set to take no folder for a bare repository by itself.
+    """`environ` of no kernel, with Git set to take no folder for a bare repository by itself.
 
     The settings of one may run any program, and a clone or an edit can bring one along.
     """
+    environ = of_no_kernel(environ)
     count = environ.get(_GIT_COUNT, "") or "0"
     if not (count.isascii() and count.isdecimal()):
-        return dict(environ)  # Git refuses to run with it
+        return environ  # Git refuses to run with it
     ours = {f"GIT_CONFIG_KEY_{int(count)}": "safe.bareRepository", f"GIT_CONFIG_VALUE_{int(count)}": "explicit"}
     return {**environ, **ours, _GIT_COUNT: str(int(count) + 1)}
 

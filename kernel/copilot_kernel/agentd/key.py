@@ -19,8 +19,6 @@ from ..mcp_config import McpServer
 from .start import StartSpec
 
 DIGEST_CHARS = 20
-_OF_ONE_KERNEL = ("JPY_", "KERNEL_")
-"""Prefixes of variables that differ between the kernels of one server."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,3 @@ class AgentSpec:
             sorted(self.environ.items()),
         )
         return sha256(json.dumps(parts).encode()).hexdigest()[:DIGEST_CHARS]
-
-
-def shared_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` without what belongs to one kernel, such as the path of its notebook."""
-    return {name: value for name, value in environ.items() if not name.startswith(_OF_ONE_KERNEL)}

@@ -14,6 +14,7 @@ import anyio
 from anyio import to_thread
 
 from ..acp.agent_connection import open_transport, opened_within
+from ..acp.child_processes import of_no_kernel
 from ..acp.handlers import ClientHandlers
 from ..acp.locate import Launch, located, with_denied_tools
 from ..acp.mcp import with_mcp_flag
@@ -21,7 +22,7 @@ from ..acp.transport import single_error
 from ..agentd import client
 from ..agentd.client import BrokerTransport, shared_agent
 from ..agentd.hub import Hub
-from ..agentd.key import AgentSpec, shared_environment
+from ..agentd.key import AgentSpec
 from ..agentd.start import Welcome
 from ..config import SANDBOXED, Settings
 from ..errors import AgentStartFailed
@@ -128,7 +129,7 @@ async def shared(
     """The connection to the agent, which is started if no other notebook did. Raises AgentStartFailed."""
     from jupyter_core.paths import jupyter_runtime_dir
 
-    environ = shared_environment(os.environ)
+    environ = of_no_kernel(os.environ)
     started = tuple(server for server in servers if server.type == "stdio")
     spec = AgentSpec(settings, launch, started, handlers.offers, environ)
     opening = shared_agent(

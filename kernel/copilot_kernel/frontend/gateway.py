@@ -10,18 +10,18 @@ import json
 import os
 from collections.abc import Mapping
 
-from ..config import Settings, notebook, notebook_at_start
+from ..config import Settings, notebook, notebook_at_start, own_variable
 
 WORKING_DIR = "KERNEL_WORKING_DIR"
 
 
 def is_behind(environ: Mapping[str, str]) -> bool:
-    return bool(environ.get("KERNEL_GATEWAY"))
+    return bool(own_variable("KERNEL_GATEWAY", environ))
 
 
 def notebook_folder(environ: Mapping[str, str]) -> str:
     """Return the folder of the kernel's notebook, if the environment names one that can be used on this machine."""
-    named = (environ.get(WORKING_DIR, ""), os.path.dirname(notebook_at_start(environ)))
+    named = (own_variable(WORKING_DIR, environ), os.path.dirname(notebook_at_start(environ)))
     return next(filter(_is_usable, named), "")
 
 
@@ -46,9 +46,8 @@ def notebook_key(environ: Mapping[str, str]) -> str:
     path = notebook(environ)
     if not is_behind(environ):
         return path
-    user, named = environ.get("KERNEL_USERNAME", ""), environ.get("JPY_SESSION_NAME", "")
-    if user and os.path.isabs(named):
-        path = named
+    if user := environ.get("KERNEL_USERNAME", ""):
+        path = notebook_at_start(environ) or path
     return json.dumps([user, path]) if path else ""
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "add_signal_handler",
     "interrupt",
     "keep_apart",
+    "launcher_pid",
     "parent",
     "start",
     "wait_for_parent",
