@@ -9,8 +9,10 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections import deque
 from graphlib import TopologicalSorter
-from importlib.metadata import distributions
+from importlib.metadata import distributions, packages_distributions
+from itertools import chain
 from pathlib import Path
 from shutil import copy
 
@@ -138,6 +140,41 @@ def test_what_one_platform_lacks_stands_in_one_package():
         for found in POSIX_ONLY.finditer((package / path).read_text("utf-8"))
     }
     assert named == {("notebook/bridge.py", "os.getuid")}
+
+
+OURS = {"copilot_kernel", "copilot_widgets"}
+ON_WINDOWS = {"win32job": ["pywin32"], "pywintypes": ["pywin32"]}
+
+
+def distribution_names(requirements):
+    return {re.match(r"[\w.-]+", each)[0].lower() for each in requirements} - {"copilot-kernel"}
+
+
+def distributions_imported(paths):
+    """Distributions that the modules import at run time, besides the standard library."""
+    found, known = set(), {**packages_distributions(), **ON_WINDOWS}
+    for path in paths:
+        nodes = deque([ast.parse(path.read_text("utf-8"))])
+        while nodes:
+            node = nodes.popleft()
+            is_typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+            nodes.extend(node.orelse if is_typing else ast.iter_child_nodes(node))
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            modules = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - OURS
+            found |= {re.sub(r"[-_.]+", "-", known[each][0]).lower() for each in modules}
+    return found
+
+
+def test_what_is_imported_is_declared_and_what_is_declared_is_imported():
+    """Only the server and the command line need the extras."""
+    project = PROJECT["project"]
+    paths = [path for folder in ("kernel", "widgets") for path in (ROOT / folder).rglob("*.py")]
+    optional = [path for path in paths if path.relative_to(ROOT).parts[2] in ("server", "cli")]
+    always = distributions_imported({*paths} - {*optional})
+    assert always - {"numpy"} == distribution_names(project["dependencies"])  # numpy comes with the user's values
+    extras = distribution_names(chain.from_iterable(project["optional-dependencies"].values()))
+    assert distributions_imported(optional) - always == extras
 
 
 # -- what no file may hold -------------------------------------------------------------------------------
