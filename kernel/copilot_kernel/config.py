@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from .setting_values import (
     text,
     union,
 )
-from .system.processes import launcher_pid
+from .system.launcher import own_variable
 
 CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
@@ -338,27 +337,6 @@ def notebook_at_start(environ: Mapping[str, str] | None = None) -> str:
     """Return the path of the notebook when the kernel began: it may have been renamed since. Empty if unknown."""
     path = own_variable("JPY_SESSION_NAME", os.environ if environ is None else environ)
     return path if os.path.isabs(path) else ""
-
-
-def own_variable(name: str, environ: Mapping[str, str]) -> str:
-    """The value of a variable that describes one kernel; empty if another kernel's code started this one.
-
-    What a kernel starts, such as papermill, inherits its variables, and passes them on to the kernels that it launches.
-    """
-    value = environ.get(name, "")
-    return "" if value and _is_inherited(name, value, environ.get("JPY_PARENT_PID", "")) else value
-
-
-@cache  # the launcher may end before its kernel
-def _is_inherited(name: str, value: str, parent: str) -> bool:
-    """Return True if the process that launched this kernel was itself started with this value, as far as is known."""
-    import psutil
-
-    with suppress(psutil.Error, OSError, ValueError):
-        launcher = psutil.Process(launcher_pid(parent)).environ()
-        # A wrapper of this kernel, and in a container any process, has the kernel's own variables.
-        return launcher.get(name) == value and launcher.get("JPY_PARENT_PID") != parent
-    return False
 
 
 def config_files() -> list[Path]:

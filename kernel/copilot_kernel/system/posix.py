@@ -184,11 +184,6 @@ def parent() -> int:
     return number if number > 1 else 0
 
 
-def launcher_pid(parent: str) -> int:
-    """The process that launched this kernel, by `JPY_PARENT_PID`. Raises ValueError."""
-    return int(parent)
-
-
 def wait_for_parent(parent: int) -> None:
     """Block until `parent` is our parent no more."""
     while os.getppid() == parent:

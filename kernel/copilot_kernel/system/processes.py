@@ -20,7 +20,6 @@ __all__ = [
     "add_signal_handler",
     "interrupt",
     "keep_apart",
-    "launcher_pid",
     "parent",
     "start",
     "wait_for_parent",

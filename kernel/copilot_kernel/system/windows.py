@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import os
 import signal
 import subprocess
@@ -235,11 +234,6 @@ def parent() -> int:
     """A handle of the parent process, for `wait_for_parent`, as Jupyter passes it on; 0 if it does not."""
     handle = os.environ.get("JPY_PARENT_PID", "")
     return int(handle) if handle.isdecimal() else 0
-
-
-def launcher_pid(parent: str) -> int:
-    """The process that launched this kernel, by the handle in `JPY_PARENT_PID`. Raises ValueError."""
-    return int(ctypes.windll.kernel32.GetProcessId(ctypes.c_void_p(int(parent))))
 
 
 def wait_for_parent(parent: int) -> None:
