@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption, UsageUpdate
 from copilot_kernel.conversation.model import ToolCall, Unasked
-from copilot_kernel.conversation.turn import Turn
+from copilot_kernel.conversation.outcome import TurnOutcome
 from copilot_kernel.errors import AgentRefused
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.changes import changes_of
@@ -63,7 +63,9 @@ def every_output() -> list[dict[str, Any]]:
     statuses = ("pending", "waiting", "in_progress", "completed", "failed", "rejected", "cancelled")
     command = {"command": "ls 'a b' --all && rm -r ../build", "cwd": "/elsewhere"}
     edit = tool_call(title="Edit", kind="edit", status="completed", content=(EDIT,), unasked=Unasked("not asked"))
-    ended = Turn(1, "max_tokens", "", (edit,), "", "demo agent", "m", "plan", {"totalTokens": 12}, UsageUpdate(9, 10))
+    ended = TurnOutcome(
+        1, "max_tokens", "", (edit,), "", "demo agent", "m", "plan", {"totalTokens": 12}, UsageUpdate(9, 10)
+    )
     ended = replace(ended, permission_mode="bypassPermissions", seconds=1.0)
     changes = changes_of([edit], "/project")
     shown = [

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer
 from copilot_kernel.acp.messages import TextBlock
-from copilot_kernel.chat import Chat, Turn
+from copilot_kernel.chat import Chat, TurnOutcome
 from copilot_kernel.conversation.model import Entry, Message, Notice, ToolCall
 from copilot_kernel.permissions.ledger import Ledger
 from copilot_kernel.permissions.question import PermissionAnswer, Question
@@ -66,7 +66,7 @@ class Person:
         return [(entry.speaker, str(entry.text)) for entry in self.of(Message)]
 
 
-async def ask(chat: Chat, prompt: str, person: Person | None = None) -> Turn:
+async def ask(chat: Chat, prompt: str, person: Person | None = None) -> TurnOutcome:
     """Raises what the turn ended with."""
     with anyio.fail_after(LIMIT):
         turn = await chat.ask([TextBlock(prompt)], person or Person())
@@ -77,9 +77,9 @@ async def ask(chat: Chat, prompt: str, person: Person | None = None) -> Turn:
 
 async def cancelled(
     chat: Chat, prompt: str, person: Person, when: Callable[[], anyio.Event], presses: int = 1, apart: float = 1.0
-) -> Turn:
+) -> TurnOutcome:
     """The turn, cancelled as soon as the event `when` has come; the presses are so many seconds apart."""
-    turns: list[Turn] = []
+    turns: list[TurnOutcome] = []
 
     async def run() -> None:
         turns.append(await ask(chat, prompt, person))

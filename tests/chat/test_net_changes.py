@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Diff
-from copilot_kernel.chat import Turn
+from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.chat import net_changes as module
 from copilot_kernel.chat.net_changes import net_changes
 from copilot_kernel.conversation.model import ToolCall
@@ -39,7 +39,7 @@ def edits(*paths: Path, old: str = "two\n", new: str = "TWO\n") -> list[ToolCall
 
 
 async def changes(calls: list[ToolCall], folder: Path, undo: Any = None) -> TurnChanges:
-    return await net_changes(Turn(1, "end_turn", "", tuple(calls), "s", "A"), str(folder), undo or Undo())
+    return await net_changes(TurnOutcome(1, "end_turn", "", tuple(calls), "s", "A"), str(folder), undo or Undo())
 
 
 async def numbers(calls: list[ToolCall], folder: Path) -> list[bool]:

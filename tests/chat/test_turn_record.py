@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from copilot_kernel import chat
 from copilot_kernel.acp.messages import Diff
-from copilot_kernel.chat import Turn
+from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.chat.turn_record import MAX_TITLE_CHARS, METADATA_KEY, metadata_of
 from copilot_kernel.conversation.model import ToolCall, Unasked
 from copilot_kernel.rendering.changes import changes_of
@@ -32,12 +32,12 @@ LOOK = ToolCall(2, 1, "three", "ls", kind="execute", status="completed", unasked
 REFUSED = ToolCall(3, 1, "four", kind="delete", status="rejected", decision="denied by you")
 
 
-def turn(*calls: ToolCall, **more: Any) -> Turn:
+def turn(*calls: ToolCall, **more: Any) -> TurnOutcome:
     fields = {"number": 1, "stop_reason": "end_turn", "text": "", "session_id": "s-1", "agent": "A", **more}
-    return Turn(tool_calls=calls, **fields)
+    return TurnOutcome(tool_calls=calls, **fields)
 
 
-def record(ended: Turn, *, is_batch: bool = False) -> dict[str, Any]:
+def record(ended: TurnOutcome, *, is_batch: bool = False) -> dict[str, Any]:
     """Valid, and as it is saved."""
     metadata = json.loads(json.dumps(metadata_of(ended, changes_of(ended.tool_calls, "/project"), is_batch=is_batch)))
     assert list(metadata) == [METADATA_KEY]

@@ -10,7 +10,7 @@ import pytest
 from copilot_kernel.acp.messages import Location
 from copilot_kernel.conversation.model import Notice
 from copilot_kernel.frontend.open_question import Card, OpenQuestion
-from copilot_kernel.frontend.page_turn import PageTurn
+from copilot_kernel.frontend.page_reporter import PageReporter
 from copilot_kernel.frontend.permission_question import PermissionQuestion
 from copilot_kernel.frontend.questions import Questions
 from copilot_kernel.permissions.question import PermissionAnswer, Question
@@ -97,7 +97,7 @@ class Asked:
 
 
 def questions(cell: RecordingCell, place: Place) -> Questions:
-    return Questions(cell, place, PageTurn())
+    return Questions(cell, place, PageReporter())
 
 
 async def ask(cell: RecordingCell, place: Place, asked: Question = QUESTION) -> Asked:

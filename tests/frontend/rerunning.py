@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Diff
-from copilot_kernel.chat import Turn
+from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import CopilotError
 from copilot_kernel.frontend.kernel_session import KernelSession
@@ -38,13 +38,13 @@ class Kernel:
     stop_reason: str = "end_turn"
     changes: bool = True
 
-    async def ask(self, blocks: Any, view: Any) -> Turn:
+    async def ask(self, blocks: Any, view: Any) -> TurnOutcome:
         text = blocks[0].text
         self.prompts.append(text)
         calls = edits(10, "a.py", "b.py") if self.changes and "change" in text else []
         for entry in (said(1, f"# Answer {len(self.prompts)}"), *calls):
             view.show(entry)
-        turn = Turn(len(self.prompts), self.stop_reason, "Answer", tuple(calls), "session", "Agent")
+        turn = TurnOutcome(len(self.prompts), self.stop_reason, "Answer", tuple(calls), "session", "Agent")
         return replace(turn, failure=CopilotError("The agent ended.")) if self.fails else turn
 
     async def run(self, code: str, cell: RecordingCell | None = None, **values: str) -> RecordingCell:

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any, Self
 
 import pytest
-from copilot_kernel.chat import Turn
+from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.frontend.chat_runner import ChatRunner
 
 from ..limits import LIMIT, until
@@ -56,15 +56,15 @@ def home(*turns: Callable[[StandIn], Awaitable[Any]]) -> tuple[ChatRunner, list[
     return ChatRunner(make), made
 
 
-def ended(reason: str) -> Turn:
-    return Turn(1, reason, "", (), "session", "agent")
+def ended(reason: str) -> TurnOutcome:
+    return TurnOutcome(1, reason, "", (), "session", "agent")
 
 
-async def works(chat: StandIn) -> Turn:
+async def works(chat: StandIn) -> TurnOutcome:
     return ended("done")
 
 
-async def waits(chat: StandIn) -> Turn:
+async def waits(chat: StandIn) -> TurnOutcome:
     await chat.cancelled.wait()
     return ended("cancelled")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import EmbeddedResource, TextBlock
-from copilot_kernel.chat import Turn
+from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Attachment
 from copilot_kernel.errors import UsageError
@@ -147,11 +147,11 @@ async def sent(monkeypatch: pytest.MonkeyPatch, prompt: str, made: Any) -> tuple
     kernel_session, asked, cell = KernelSession(notebook=made), [], RecordingCell()
     kernel_session.is_introduced = True
 
-    async def ask(blocks: Any, display: Display) -> Turn:
+    async def ask(blocks: Any, display: Display) -> TurnOutcome:
         for number, block in enumerate(blocks[1:]):
             display.show(Attachment(number, 1, "user", block))
         asked.append(blocks)
-        return Turn(1, "end_turn", "", (), "session", "agent")
+        return TurnOutcome(1, "end_turn", "", (), "session", "agent")
 
     monkeypatch.setattr(kernel_session, "ask", ask)
     try:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import TextBlock, UsageUpdate
-from copilot_kernel.chat import Turn
+from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.conversation.model import Attachment, Message, Notice
 from copilot_kernel.frontend.display import NO_OPTIONS, Display
 from copilot_kernel.frontend.open_question import AskLine, OpenQuestion
@@ -66,9 +66,9 @@ class Scene:
         return self.cell.plain
 
 
-def turn(**more: Any) -> Turn:
+def turn(**more: Any) -> TurnOutcome:
     fields = {"number": 1, "stop_reason": "end_turn", "text": "", "tool_calls": (), "session_id": "s", "agent": "A"}
-    return Turn(**{**fields, **more})
+    return TurnOutcome(**{**fields, **more})
 
 
 # -- entries --------------------------------------------------------------------------------------------------------

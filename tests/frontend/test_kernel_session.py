@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.acp.tcp import OTHER_USERS
-from copilot_kernel.chat import Turn
+from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.frontend.kernel_session import EXPOSED, KernelSession
 
 from .recording import RecordingCell
@@ -50,8 +50,8 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> KernelSession:
     monkeypatch.setattr("copilot_kernel.acp.tcp.other_users", lambda: iter(["ada"]))
     kernel_session = KernelSession()
 
-    async def ask(*_: object) -> Turn:
-        return Turn(1, "end_turn", "", (), "session", "agent")
+    async def ask(*_: object) -> TurnOutcome:
+        return TurnOutcome(1, "end_turn", "", (), "session", "agent")
 
     monkeypatch.setattr(kernel_session, "ask", ask)
     return kernel_session

@@ -9,7 +9,7 @@ from typing import Any
 import comm
 import pytest
 from copilot_kernel.frontend.cell import Cell, Request
-from copilot_kernel.frontend.page_turn import PageTurn
+from copilot_kernel.frontend.page_reporter import PageReporter
 from copilot_kernel.frontend.pages import MAX_ENDED, Pages
 from copilot_kernel.frontend.permission_question import PermissionQuestion
 from copilot_kernel.permissions.question import PermissionAnswer
@@ -202,7 +202,7 @@ async def test_what_was_cleared_is_told_and_what_was_run_again_is_not(kernel: Ke
 
 async def test_the_state_and_the_questions_are_told_again(kernel: Kernel) -> None:
     cell = await kernel.run("first")
-    turn = PageTurn(kernel.pages.of(cell), "c1")
+    turn = PageReporter(kernel.pages.of(cell), "c1")
     turn.begin(lambda: "Agent")
     turn.report(["allows everything"])
     kernel.answering.clear()

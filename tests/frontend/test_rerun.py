@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from copilot_kernel.chat import Turn
+from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.errors import CopilotError
 
 from ..limits import LIMIT, until
@@ -95,7 +95,7 @@ async def test_a_turn_that_failed_before_it_changed_anything_does_not_count(
     first = await kernel.run("change")
     kernel.set("run")
 
-    async def fail(*_: object) -> Turn:
+    async def fail(*_: object) -> TurnOutcome:
         raise CopilotError("The agent does not start.")
 
     with monkeypatch.context() as patch:

@@ -84,7 +84,7 @@ async def test_between_turns_a_page_is_asked_only_if_it_has_answered(answers: bo
     async with notebook.asked_by(RecordingCell()):
         if answers:
             await page.known()
-    assert notebook.turn.page is (page if answers else None)
+    assert notebook.reporter.page is (page if answers else None)
 
 
 async def test_it_is_read_before_the_first_prompt_alone(

@@ -5,7 +5,7 @@ from typing import Any
 import nbformat
 import pytest
 from copilot_kernel.acp.messages import Diff
-from copilot_kernel.chat import Turn
+from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.frontend.display import Display
 
@@ -20,7 +20,7 @@ CALLS = (
     ),
     ToolCall(3, 1, "three", "pytest", kind="execute", status="completed", raw_output={"exitCode": 1}),
 )
-TURN = Turn(1, "end_turn", "Done.", CALLS, "s", "Copilot", model="m")
+TURN = TurnOutcome(1, "end_turn", "Done.", CALLS, "s", "Copilot", model="m")
 SUMMARY = "Changed 2 files  +3 −1\n  src/a.py  +2 −1\n  new.md  new\n1 command, failed · Copilot, m"
 
 

@@ -3,7 +3,7 @@
 import pytest
 from copilot_kernel.acp.child_processes import guarded
 from copilot_kernel.errors import HostRefused
-from copilot_kernel.host.command import DEFAULT_OUTPUT_BYTES, MAX_OUTPUT_BYTES, CommandSpec, environment, prepare
+from copilot_kernel.host.command import DEFAULT_OUTPUT_BYTES, MAX_OUTPUT_BYTES, TerminalCommand, environment, prepare
 
 
 @pytest.fixture
@@ -33,17 +33,17 @@ ARGVS = [
 @pytest.mark.parametrize(("command", "args", "argv", "reason"), ARGVS)
 def test_what_runs_is(cwd, command, args, argv, reason):
     prepared = prepare(command.replace("{cwd}", cwd), args, cwd=cwd, environ={"PATH": f"{cwd}/bin"})
-    assert prepared == CommandSpec(tuple(word.replace("{cwd}", cwd) for word in argv), cwd), reason
+    assert prepared == TerminalCommand(tuple(word.replace("{cwd}", cwd) for word in argv), cwd), reason
     own = (("PATH", f"{cwd}/bin"),)
-    assert prepare("tool", env=own, cwd=cwd, environ={"PATH": "/nowhere"}) == CommandSpec(("tool",), cwd, own)
+    assert prepare("tool", env=own, cwd=cwd, environ={"PATH": "/nowhere"}) == TerminalCommand(("tool",), cwd, own)
 
 
 LINES = [
-    (CommandSpec(("git", "log", "-n 1"), "/"), "git log '-n 1'", "arguments as a shell would read them"),
-    (CommandSpec((*SH, "ls | wc"), "/"), "ls | wc", "a line for a shell is shown as it is"),
-    (CommandSpec(("/bin/sh", "-lc", "ls | wc"), "/"), "/bin/sh -lc 'ls | wc'", "the agent's own shell is shown"),
-    (CommandSpec(("git", "log"), "/", (("PATH", "/a b"),)), "PATH='/a b' git log", "nothing that counts is hidden"),
-    (CommandSpec((*SH, "a; b"), "/", (("X", ""),)), "X='' /bin/sh -c 'a; b'", "it counts for the whole line"),
+    (TerminalCommand(("git", "log", "-n 1"), "/"), "git log '-n 1'", "arguments as a shell would read them"),
+    (TerminalCommand((*SH, "ls | wc"), "/"), "ls | wc", "a line for a shell is shown as it is"),
+    (TerminalCommand(("/bin/sh", "-lc", "ls | wc"), "/"), "/bin/sh -lc 'ls | wc'", "the agent's own shell is shown"),
+    (TerminalCommand(("git", "log"), "/", (("PATH", "/a b"),)), "PATH='/a b' git log", "nothing that counts is hidden"),
+    (TerminalCommand((*SH, "a; b"), "/", (("X", ""),)), "X='' /bin/sh -c 'a; b'", "it counts for the whole line"),
 ]
 
 
@@ -61,7 +61,7 @@ LIMITS = [
 
 @pytest.mark.parametrize(("asked", "limit"), LIMITS)
 def test_the_limit_is_bounded(cwd, asked, limit):
-    assert prepare("ls", cwd=cwd, limit=asked) == CommandSpec(("ls",), cwd, limit=limit)
+    assert prepare("ls", cwd=cwd, limit=asked) == TerminalCommand(("ls",), cwd, limit=limit)
 
 
 REFUSED = [
@@ -99,10 +99,10 @@ def test_the_users_secrets_are_not_for_the_commands_of_an_agent():
     withheld += ["GOOGLE_APPLICATION_CREDENTIALS", "COPILOT_KERNEL_MCP_SERVERS"]
     kept = ["PATH", "HOME", "LANG", "SSH_AUTH_SOCK", "https_proxy", "TOKENIZERS_PARALLELISM", "KEYBOARD", "PATTERN"]
     environ = dict.fromkeys(withheld + kept, "x")
-    assert environment(CommandSpec(("ls",), "/"), environ) == guarded(dict.fromkeys(kept, "x"))
+    assert environment(TerminalCommand(("ls",), "/"), environ) == guarded(dict.fromkeys(kept, "x"))
 
 
 def test_what_the_agent_sets_comes_on_top_even_where_the_users_own_is_withheld():
-    command = CommandSpec(("ls",), "/", (("LANG", "C"), ("API_TOKEN", "agent's")))
+    command = TerminalCommand(("ls",), "/", (("LANG", "C"), ("API_TOKEN", "agent's")))
     given = {"LANG": "C", "API_TOKEN": "agent's"}
     assert environment(command, {"LANG": "de", "API_TOKEN": "user's"}) == guarded(given)

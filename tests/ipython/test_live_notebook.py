@@ -215,7 +215,7 @@ def reply(answer):
     return ""
 request = SimpleNamespace(options=[1, 2])
 question = SimpleNamespace(key="%s", for_page={"title": "Run?"}, reply=reply, question=request)
-asking = asyncio.create_task(notebook.turn.page.ask(question))
+asking = asyncio.create_task(notebook.reporter.page.ask(question))
 try:
     return astuple(await answered)
 finally:

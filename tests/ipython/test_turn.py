@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Diff, TextBlock
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.conversation.turn import Turn as ChatTurn
+from copilot_kernel.conversation.outcome import TurnOutcome
 from copilot_kernel.errors import REPORT_BUG, UsageError
 from copilot_kernel.ipython.session import Cancelled, outcome
 from copilot_kernel.ipython.turn import CodeBlock, Turn
@@ -16,7 +16,7 @@ from IPython.core.formatters import DisplayFormatter
 from msgspec import structs
 
 TEXT = "Do:\n\n```python title=a.py\nx = 1\n```\n\n- or\n\n  ~~~\n  y\n  ~~~\n\nand `not this`\n\n    indented\n"
-SAID = ChatTurn(1, "end_turn", TEXT, (), "s1", "demo", "scripted", usage={"totalTokens": 5})
+SAID = TurnOutcome(1, "end_turn", TEXT, (), "s1", "demo", "scripted", usage={"totalTokens": 5})
 
 
 def test_code_blocks_are_those_of_the_markdown() -> None:
@@ -59,7 +59,7 @@ def test_an_interrupted_turn_keeps_what_was_said() -> None:
         ),
     ],
 )
-def test_its_repr_says_what_is_in_it(turn: ChatTurn, said: str) -> None:
+def test_its_repr_says_what_is_in_it(turn: TurnOutcome, said: str) -> None:
     assert repr(Turn(turn)) == said
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
-from copilot_kernel.frontend.page_turn import PageTurn
+from copilot_kernel.frontend.page_reporter import PageReporter
 from copilot_kernel.notebook.live import (
     CellError,
     CellType,
@@ -40,7 +40,7 @@ class FakeNotebook:
     """A `LiveNotebook`. `run` says what running a source gives; `done` holds what was done, in order."""
 
     has_variables = True
-    turn = PageTurn()
+    reporter = PageReporter()
 
     def __init__(self, *sources: str, **more: Any) -> None:
         cells = [NotebookCell(f"c{number}", "code", source) for number, source in enumerate(sources, 1)]

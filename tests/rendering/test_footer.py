@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Diff, UsageUpdate
 from copilot_kernel.conversation.model import ToolCall, Unasked
-from copilot_kernel.conversation.turn import FAILED, Turn
+from copilot_kernel.conversation.outcome import FAILED, TurnOutcome
 from copilot_kernel.rendering.changes import FileChange, TurnChanges, changes_of
 from copilot_kernel.rendering.diff import between
 from copilot_kernel.rendering.footer import (
@@ -34,12 +34,14 @@ def changed(*names: str) -> TurnChanges:
     return TurnChanges(tuple(FileChange(name, "changed", (between("a\n", "b\nc\n"),)) for name in names))
 
 
-def turn(agent: str = "", model: str = "", mode: str = "", *, calls=(), stop_reason="end_turn", **more: Any) -> Turn:
-    return Turn(1, stop_reason, "", calls, "", agent, model, mode, **more)
+def turn(
+    agent: str = "", model: str = "", mode: str = "", *, calls=(), stop_reason="end_turn", **more: Any
+) -> TurnOutcome:
+    return TurnOutcome(1, stop_reason, "", calls, "", agent, model, mode, **more)
 
 
 def shown(
-    ended: Turn | None = None, changes: TurnChanges = NO_CHANGES, *, timed: bool = False, **more: Any
+    ended: TurnOutcome | None = None, changes: TurnChanges = NO_CHANGES, *, timed: bool = False, **more: Any
 ) -> tuple[str, str]:
     """Plain text and HTML."""
     [bundle] = footer_bundles(ended or turn(), changes, timed=timed, **more)
@@ -70,7 +72,7 @@ def context(used: int, size: int, **cost: Any) -> UsageUpdate:
     (turn("a", context=context(1, 9, amount="1", currency="USD")), "a"),
     (turn("a", context=context(1, 9, amount=1)), "a"),
 ])  # fmt: skip
-def test_facts_of_a_turn_in_words(ended: Turn, words: str) -> None:
+def test_facts_of_a_turn_in_words(ended: TurnOutcome, words: str) -> None:
     text, html = shown(ended)
     assert (text, text_of(html)) == (words, words)
 

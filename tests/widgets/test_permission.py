@@ -1,7 +1,7 @@
 """The question widget, against a front end in memory."""
 
 import pytest
-from copilot_widgets.answers import Answers, Choice, Place, Reply, TextAnswer
+from copilot_widgets.answers import AnswerButton, Answers, Place, Reply, TextAnswer
 from copilot_widgets.base import MAX_NAME_CHARS, WIDGET_VIEW, shortened
 from copilot_widgets.permission import AnswerCard
 
@@ -9,7 +9,7 @@ from .front_end import FrontEnd
 
 
 def test_buttons_carry_the_names_as_text_with_hint_and_style(front_end: FrontEnd) -> None:
-    AnswerCard(Answers((Choice(0, "<b>Allow</b>", "until the end", is_suggested=True),)), str)
+    AnswerCard(Answers((AnswerButton(0, "<b>Allow</b>", "until the end", is_suggested=True),)), str)
     state = front_end.models[front_end.described("<b>Allow</b>")]
     assert (state["tooltip"], state["button_style"], state["disabled"]) == (
         "<b>Allow</b>: until the end",
@@ -20,7 +20,7 @@ def test_buttons_carry_the_names_as_text_with_hint_and_style(front_end: FrontEnd
 
 def test_each_drawing_is_told_and_the_removal_of_a_view_is_not(front_end: FrontEnd) -> None:
     drawn: list[bool] = []
-    question = AnswerCard(Answers((Choice(0, "Allow"),)), str)
+    question = AnswerCard(Answers((AnswerButton(0, "Allow"),)), str)
     question.probe(lambda: drawn.append(True))
     probe = next(key for key, state in front_end.models.items() if state.get("_view_count") == 0)
     for count in (1, 0, 1):
@@ -37,7 +37,7 @@ def test_what_the_receiver_raises_is_logged_and_later_clicks_still_count(
         chosen.append(reply.option)
         raise RuntimeError("out of paper")
 
-    AnswerCard(Answers((Choice(0, "Allow"),)), receive)
+    AnswerCard(Answers((AnswerButton(0, "Allow"),)), receive)
     front_end.click(front_end.described("Allow"))
     front_end.click(front_end.described("Allow"))
     assert chosen == [0, 0]
@@ -68,7 +68,7 @@ def test_the_field_takes_the_place_of_the_answers_and_gives_it_back(front_end: F
     moves: list[str] = []
     places = (Place("session", "here"), Place("settings", "there"))
     rule = TextAnswer(0, "Rule…", "", "Rule", "Edit", "", "Save", "", "", places)
-    card = Answers((Choice(1, "Reject"),), rule=rule)
+    card = Answers((AnswerButton(1, "Reject"),), rule=rule)
     question = AnswerCard(card, lambda reply: "<b>no</b>", lambda: moves.append("moved"))
     _, answers, editor = front_end.children(question.bundle()[WIDGET_VIEW]["model_id"])
 

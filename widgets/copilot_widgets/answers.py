@@ -12,7 +12,7 @@ Keep = Literal["session", "settings"]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AnswerButton:
     """A button that answers with `option`, an index of the question's options.
 
     `label` stands on it, `hint` completes its name for screen readers: what it answers. At most one `is_suggested`, and
@@ -42,7 +42,7 @@ class TextAnswer:
 
     `field` names the field, `value` is in it at first, `note` stands beneath it, and `if_empty` where nothing was
     entered. The user selects one of `places`, at first the first one. `choices` are offered below, each with its hint
-    beside it. The hints are those of `Choice`.
+    beside it. The hints are those of `AnswerButton`.
     """
 
     option: int
@@ -55,17 +55,17 @@ class TextAnswer:
     submit_hint: str
     if_empty: str
     places: tuple[Place, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[AnswerButton, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
     """Answers in the order of the row: `choices`, the openers of `reason` and `rule`, and `last`."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[AnswerButton, ...]
     reason: TextAnswer | None = None
     rule: TextAnswer | None = None
-    last: tuple[Choice, ...] = ()
+    last: tuple[AnswerButton, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

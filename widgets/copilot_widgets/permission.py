@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from ipywidgets import HTML, Button, HBox, Layout, RadioButtons, Text, Textarea, VBox  # type: ignore[attr-defined]
 
-from .answers import Answers, Choice, Keep, Reply, TextAnswer
+from .answers import AnswerButton, Answers, Keep, Reply, TextAnswer
 from .base import CLASS, STYLE, Interactive, log_errors, shortened
 
 OnReply = Callable[[Reply], str]
@@ -105,7 +105,7 @@ class AnswerCard(Interactive):
             answer, _field(answer, lines), lambda text, keep: self._on_reply(reply(text, keep)), self._toggled, choices
         )
 
-    def _choice(self, choice: Choice) -> Button:
+    def _choice(self, choice: AnswerButton) -> Button:
         style = "primary" if choice.is_suggested else ""
         made = _button(
             choice.label, choice.hint, lambda: self._on_reply(Reply(choice.option)), style, is_guarded=choice.is_guarded

@@ -20,7 +20,7 @@ from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, Session
 from ..acp.results import short_name
 from ..config import SANDBOXED, Settings
 from ..conversation.model import Conversation, ToolCall
-from ..conversation.turn import FAILED, Turn
+from ..conversation.outcome import FAILED, TurnOutcome
 from ..errors import AgentError, CopilotError, UsageError
 from ..notebook.live import LiveNotebook
 from ..permissions.rulebook import Rulebook
@@ -116,12 +116,12 @@ class Chat:
 
     # -- turns --------------------------------------------------------------------------------------------------------
 
-    async def ask(self, blocks: Sequence[Block], view: View) -> Turn:
+    async def ask(self, blocks: Sequence[Block], view: View) -> TurnOutcome:
         """One turn: `blocks` go to the agent as `session/prompt`, `view` sees what comes of it (spec: prompt-turn).
 
         Prompts wait for one another; none is ever resent. A turn that was cancelled, or that has failed, is returned as
-        far as it came; see `Turn.failure`. What the user says with a "no" is sent in a further turn, which is joined to
-        this one.
+        far as it came; see `TurnOutcome.failure`. What the user says with a "no" is sent in a further turn, which is
+        joined to this one.
         """
         async with self.turns, self.undo.recording(lambda: self.conversation.turn):
             self._logged, self.sent = self.agent.log.count, ()
@@ -139,14 +139,14 @@ class Chat:
                     self.state.update(NoticeUpdate("warning", UNSENT.format(" ".join(feedback))))
                     feedback.clear()
 
-    async def changes(self, turn: Turn) -> TurnChanges:
+    async def changes(self, turn: TurnOutcome) -> TurnChanges:
         """Return what `turn`, the last one, has changed, and what else changed meanwhile. Reads the files."""
         found = await net_changes(turn, self.settings.folder, self.undo)
         opened = map(os.path.realpath, await self.notebook.open_notebooks() if self.notebook and found.files else ())
         paths = {os.path.realpath(os.path.join(found.cwd, file.path)): file.path for file in found.files}
         return replace(found, opened=tuple(paths[each] for each in opened if each in paths))
 
-    async def resume(self, session_id: str, view: View) -> Turn:
+    async def resume(self, session_id: str, view: View) -> TurnOutcome:
         """Switch to another session of the agent's; what was said in it is shown, where the agent can do that."""
         async with self.turns:
             self._logged = self.agent.log.count
@@ -171,7 +171,7 @@ class Chat:
         """Messages since the last turn began, without secrets; `<` came, `>` went."""
         return list(readable(self.agent.log.since(self._logged)))
 
-    async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> Turn:
+    async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> TurnOutcome:
         started = time.monotonic()
         stop, self.failures.progress = Stop(), ""
         result, reason, failure = PromptResult("cancelled"), FAILED, None
@@ -274,9 +274,9 @@ class Chat:
         self.session_manager.drop()
         prompt.cancel()
 
-    def _ended(self, stop_reason: str, result: PromptResult, seconds: float) -> Turn:
+    def _ended(self, stop_reason: str, result: PromptResult, seconds: float) -> TurnOutcome:
         now, info = self.conversation, self.agent.running.info
-        return Turn(
+        return TurnOutcome(
             number=now.turn,
             stop_reason=stop_reason,
             text=now.answer,

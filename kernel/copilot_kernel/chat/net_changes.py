@@ -24,7 +24,7 @@ from ..undo.record import is_deleted, is_new
 from .diff_locator import MAX_DIFFS, MAX_LOCATED_BYTES
 
 if TYPE_CHECKING:
-    from ..conversation.turn import Turn
+    from ..conversation.outcome import TurnOutcome
     from ..undo.record import ChangedFile
     from .undo import Undo
 
@@ -35,7 +35,7 @@ MAX_OTHERS = 20
 MAX_COMPARED_CHARS = 200_000
 
 
-async def net_changes(turn: Turn, folder: str, undo: Undo) -> TurnChanges:
+async def net_changes(turn: TurnOutcome, folder: str, undo: Undo) -> TurnChanges:
     """Return the changes of `turn`, which has just ended, in `folder`. Reads the files in a thread."""
 
     def work() -> TurnChanges:

@@ -20,7 +20,7 @@ from ..acp.results import short_name
 from ..config import Settings, state_folder
 from ..conversation.model import Entry, ToolCall
 from ..errors import HostError, HostMissing, HostRefused
-from ..host import CommandSpec, ExitStatus, Files, ProjectPath, Terminals, prepare
+from ..host import ExitStatus, Files, ProjectPath, TerminalCommand, Terminals, prepare
 from ..permissions import inputs
 from ..permissions.policy import PLAN
 from .agent import RunningAgent
@@ -286,7 +286,7 @@ class TerminalService:
         await self.terminals.release(_text(params, "terminalId"))
         return {}
 
-    def _command(self, params: Json) -> CommandSpec:
+    def _command(self, params: Json) -> TerminalCommand:
         """Raises HostRefused."""
         args = _optional(params, "args", list, "an array") or []
         if not all(isinstance(arg, str) for arg in args):
@@ -297,13 +297,13 @@ class TerminalService:
         return prepare(_text(params, "command"), args, env, cwd=cwd, limit=_integer(params, "outputByteLimit"))
 
 
-def _runs(asked: ToolCall, command: CommandSpec, cwd: str) -> bool:
+def _runs(asked: ToolCall, command: TerminalCommand, cwd: str) -> bool:
     """Return True if the call showed this very command, to be run in this folder."""
     shown = as_dict(asked.raw_input)
     return asked.kind == "execute" and shown.get("command") == command.line and shown.get("cwd", cwd) == command.cwd
 
 
-def _embeds(call: ToolCall, terminal: str, command: CommandSpec) -> bool:
+def _embeds(call: ToolCall, terminal: str, command: TerminalCommand) -> bool:
     """Return True if the call shows this terminal, and names no other command than what runs there."""
     shown = [part.terminal_id for part in call.content if isinstance(part, TerminalContent)]
     return shown == [terminal] and set(inputs.commands(call.raw_input)) <= {command.line, *command.argv[-1:]}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..conversation.model import ToolCall
-from ..conversation.turn import Turn
+from ..conversation.outcome import TurnOutcome
 from ..permissions import inputs
 from ..rendering.changes import FileChange, TurnChanges, exit_code_of
 from ..rendering.plain import visible_line
@@ -21,7 +21,7 @@ MAX_TITLE_CHARS = 500
 Json = dict[str, Any]
 
 
-def metadata_of(turn: Turn, changes: TurnChanges, *, is_batch: bool, undone: Sequence[str] = ()) -> Json:
+def metadata_of(turn: TurnOutcome, changes: TurnChanges, *, is_batch: bool, undone: Sequence[str] = ()) -> Json:
     """The metadata of the output that ends a turn: which agent did what, who allowed it, and what was `undone` since.
 
     No times, and in a batch run no session id: another run of the notebook gives the same.

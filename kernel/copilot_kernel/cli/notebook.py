@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..acp.results import short_name
-from ..chat import Turn
+from ..chat import TurnOutcome
 from ..chat.turn_record import metadata_of
 from ..config import LANGUAGE
 from ..conversation.model import Message, ToolCall
@@ -91,7 +91,7 @@ def _outputs(turn: PastTurn, past: Past) -> Iterator[Json]:
     for slot in slots:
         yield _display(picture(slot.items.values(), past.cwd))
     calls = tuple(entry for entry in turn.conversation.entries if isinstance(entry, ToolCall))
-    ended = Turn(
+    ended = TurnOutcome(
         number=turn.conversation.turn,
         stop_reason=turn.stop_reason,
         text="",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from ..acp.messages import Block
-    from ..chat import Chat, Turn, View
+    from ..chat import Chat, TurnOutcome, View
 
 T = TypeVar("T")
 
@@ -65,10 +65,10 @@ class ChatRunner:
         self._asking = 0
         self._doing: set[asyncio.Task[Any]] = set()
 
-    async def ask(self, blocks: Sequence[Block], view: View) -> Turn:
+    async def ask(self, blocks: Sequence[Block], view: View) -> TurnOutcome:
         """Ask as `Chat.ask` does, in the chat's own task."""
 
-        async def ask(chat: Chat) -> Turn:
+        async def ask(chat: Chat) -> TurnOutcome:
             self._asking += 1
             try:
                 return await chat.ask(blocks, view)

@@ -28,12 +28,12 @@ from .console import Console
 from .open_question import OpenQuestion
 from .other_questions import ElicitationQuestion
 from .output_area import OutputArea
-from .page_turn import PageTurn
+from .page_reporter import PageReporter
 from .permission_question import PermissionQuestion
 from .questions import Questions
 
 if TYPE_CHECKING:
-    from ..chat import Turn
+    from ..chat import TurnOutcome
 
 T = TypeVar("T")
 
@@ -57,14 +57,14 @@ class Display:
         replays: bool = False,
         activity_timeout: float = 0.0,
         loop: asyncio.AbstractEventLoop | None = None,
-        page: PageTurn | None = None,
+        page: PageReporter | None = None,
     ) -> None:
         self._cell, self._cwd, self._replays = cell, cwd, replays
         self._output = _output(cell, loop or asyncio.get_running_loop(), cwd)
-        self.questions = Questions(cell, self._output, page or PageTurn(), activity_timeout)
+        self.questions = Questions(cell, self._output, page or PageReporter(), activity_timeout)
         # For forms, which are no entries of the conversation: negative numbers.
         self._ids = count(-1, -1)
-        self._turn: Turn | None = None
+        self._turn: TurnOutcome | None = None
         self._changes: TurnChanges | None = None
         self._undone: dict[str, None] = {}
 
@@ -106,7 +106,7 @@ class Display:
             await self._output.drawn()
 
     def finish(
-        self, turn: Turn, cells: Sequence[tuple[str, str, str]] = (), changes: TurnChanges | None = None
+        self, turn: TurnOutcome, cells: Sequence[tuple[str, str, str]] = (), changes: TurnChanges | None = None
     ) -> None:
         """The turn is over: send what waits, and its ending, with the record as metadata of what comes first.
 
@@ -140,7 +140,7 @@ class Display:
             if display_id:
                 self._cell.update(bundle, display_id=display_id, metadata=metadata)
 
-    def _endings(self, turn: Turn, changes: TurnChanges) -> Iterator[tuple[Bundle, dict[str, Any]]]:
+    def _endings(self, turn: TurnOutcome, changes: TurnChanges) -> Iterator[tuple[Bundle, dict[str, Any]]]:
         """Each with its metadata."""
         live, undone = self._cell.live, tuple(self._undone)
         record = metadata_of(turn, changes, is_batch=not live, undone=undone)

@@ -17,13 +17,13 @@ from .cell import Cell
 from .chat_runner import ChatRunner
 from .command_context import CommandContext
 from .page_notebook import PageNotebook
-from .page_turn import PageTurn
+from .page_reporter import PageReporter
 from .pickers import Pickers
 from .saved_notebook import saved_id
 
 if TYPE_CHECKING:
     from ..acp.messages import Block, Update
-    from ..chat import Chat, Turn
+    from ..chat import Chat, TurnOutcome
     from ..config import Settings
     from .commands import Command, Prompt
     from .display import Display
@@ -71,7 +71,7 @@ class KernelSession(ChatRunner):
         # Rules that mean more than they seem to: for the next cell that is not a batch run's.
         self._warnings: list[str] = []
 
-    async def run(self, cell: Cell, code: str, values: Mapping[str, str] | None = None) -> Turn | None:
+    async def run(self, cell: Cell, code: str, values: Mapping[str, str] | None = None) -> TurnOutcome | None:
         """Do what a cell asks for; the turn of its prompt, if it has one. Shows a CopilotError, and raises it.
 
         `code` is what was written in the cell; `values` go with its prompt, by their names, as data.
@@ -92,7 +92,7 @@ class KernelSession(ChatRunner):
                     await self._run(cell, "%login", {})
             raise
 
-    async def _run(self, cell: Cell, code: str, values: dict[str, str]) -> Turn | None:
+    async def _run(self, cell: Cell, code: str, values: dict[str, str]) -> TurnOutcome | None:
         from ..rendering.failure import render_failure
         from . import commands
 
@@ -112,7 +112,9 @@ class KernelSession(ChatRunner):
             raise turn.failure
         return turn
 
-    async def _do(self, cell: Cell, steps: Sequence[Command | Prompt], key: str, values: dict[str, str]) -> Turn | None:
+    async def _do(
+        self, cell: Cell, steps: Sequence[Command | Prompt], key: str, values: dict[str, str]
+    ) -> TurnOutcome | None:
         """Run commands, then a prompt, which may have been answered before. `key`: see `OldTurn.prompt`."""
         from . import commands
         from .cell_output import CellOutput
@@ -141,12 +143,12 @@ class KernelSession(ChatRunner):
         info = self.chat.info if self.chat else None
         return (info.title or info.name) if info else ""
 
-    async def _prompt(self, cell: Cell, key: str, text: str, values: dict[str, str]) -> Turn:
+    async def _prompt(self, cell: Cell, key: str, text: str, values: dict[str, str]) -> TurnOutcome:
         """The turn, as it is shown in the cell, also if it has failed. `key`: see `OldTurn.prompt`."""
         from .display import Display
 
         settings, turn = self.command_context.settings, None
-        page = self._notebook.turn if self._notebook and settings.notebook_tools else PageTurn()
+        page = self._notebook.reporter if self._notebook and settings.notebook_tools else PageReporter()
         page.begin(self._agent_title)
         blocks = await self._collect(text, values)
         if cell.live:
@@ -180,7 +182,7 @@ class KernelSession(ChatRunner):
             found += await context.collect(text, notebook, settings)
         return [TextBlock(text), *mentions(text, settings.folder), *found]
 
-    async def _finish(self, turn: Turn, display: Display) -> None:
+    async def _finish(self, turn: TurnOutcome, display: Display) -> None:
         """Show what `turn` has changed; an interrupt leaves it its ending."""
         cells, changes = list[tuple[str, str, str]](), None
         try:
@@ -190,7 +192,9 @@ class KernelSession(ChatRunner):
         finally:
             display.finish(turn, cells, changes)
 
-    def _note_rerun(self, cell: Cell, key: str, turn: Turn | None, display: Display, before: set[object]) -> None:
+    def _note_rerun(
+        self, cell: Cell, key: str, turn: TurnOutcome | None, display: Display, before: set[object]
+    ) -> None:
         """Note the turn for the next run of its cell, which showed `before` until then."""
         from .rerun import OldTurn
 
@@ -280,7 +284,7 @@ class KernelSession(ChatRunner):
         from ..acp.messages import Chunk, ToolCallUpdate
 
         if self._notebook is not None and not isinstance(update, Chunk | ToolCallUpdate):
-            self._notebook.turn.report(chat.commands.standing)
+            self._notebook.reporter.report(chat.commands.standing)
 
     def load(self) -> Settings:
         """Read the settings."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from copilot_widgets.answers import Answers, Choice, Reply
+from copilot_widgets.answers import AnswerButton, Answers, Reply
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer, FormField
 from ..conversation.form import Entered, fill
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from copilot_widgets.form import FormInput
 
 _NO_ENTRY = -1
-_CONSENT = Answers((Choice(0, "Agree", "you visit the address yourself", is_suggested=True), Choice(1, "Decline")))
+_CONSENT = Answers(
+    (AnswerButton(0, "Agree", "you visit the address yourself", is_suggested=True), AnswerButton(1, "Decline"))
+)
 _KEYS = {"choices": "hold Ctrl or ⌘ to choose several"}
 _KINDS = {"boolean": "tick", "choice": "one", "choices": "many"}
 
@@ -54,7 +56,9 @@ class Confirmation(ActionQuestion):
     """A question of our own; the first of its two answers, which have these `names`, is to accept."""
 
     def __init__(self, title: str, names: tuple[str, str]) -> None:
-        super().__init__(_NO_ENTRY, title, Answers((Choice(0, names[0]), Choice(1, names[1], is_suggested=True))))
+        super().__init__(
+            _NO_ENTRY, title, Answers((AnswerButton(0, names[0]), AnswerButton(1, names[1], is_suggested=True)))
+        )
         self._names = names
 
     @property

@@ -22,7 +22,7 @@ from ..notebook.live import (
 from ..undo.cells import CellLog
 from .cell import Cell
 from .page_comm import Page
-from .page_turn import Blocked, PageTurn
+from .page_reporter import Blocked, PageReporter
 from .pages import Pages
 from .saved_notebook import folders_of_page, read_saved
 from .vs_code import is_cell
@@ -42,7 +42,7 @@ class PageNotebook(LiveNotebook):
 
     def __init__(self, kernel: Any = None) -> None:
         self._kernel, self._pages = kernel, Pages(kernel)
-        self.turn = PageTurn()
+        self.reporter = PageReporter()
         """The cell that asks, and its page; between turns, the last page if it has answered: nothing waits for it."""
         self.log = CellLog()
         """Changes that the agent has made in the turn."""
@@ -56,7 +56,7 @@ class PageNotebook(LiveNotebook):
         page = None
         if cell.live and cell.cell_id and not is_cell(cell.cell_id):
             page = self._pages.of(cell)
-        self.turn, self._below = PageTurn(page, cell.saved_id, self._blocked), cell.saved_id
+        self.reporter, self._below = PageReporter(page, cell.saved_id, self._blocked), cell.saved_id
         try:
             yield
         finally:
@@ -67,9 +67,9 @@ class PageNotebook(LiveNotebook):
         if self._is_restarting:
             await asyncio.sleep(RESTART_SECONDS)  # if the cell ended before the kernel, the next one would still run
             self._is_restarting = False
-        self.turn.end(self.log.touched)
+        self.reporter.end(self.log.touched)
         page = self._page if self._page is not None and self._page.is_there else None
-        self.turn, self.log, self._below = PageTurn(page), CellLog(), ""
+        self.reporter, self.log, self._below = PageReporter(page), CellLog(), ""
 
     def cell_ended(self, cell: Cell) -> None:
         """Note that nothing more is shown in `cell`."""
@@ -82,7 +82,7 @@ class PageNotebook(LiveNotebook):
 
     @property
     def _page(self) -> Page | None:
-        return self.turn.page
+        return self.reporter.page
 
     @property
     def _count(self) -> int:
@@ -129,7 +129,7 @@ class PageNotebook(LiveNotebook):
         """Return the cells, as `LiveNotebook` says."""
         with suppress(NotebookError):
             return await self.read(None, outputs=False)
-        return NotebookState((), asking=self.turn.cell_id)
+        return NotebookState((), asking=self.reporter.cell_id)
 
     async def touched_cells(self) -> list[tuple[str, str, str]]:
         """Return what the agent has done to cells, in the order of the notebook; see `footer_bundles`."""
@@ -143,7 +143,7 @@ class PageNotebook(LiveNotebook):
     async def read(self, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:
         """Read cells, as `LiveNotebook` says."""
         if self._page is None or not await self._page.known():
-            saved = replace(read_saved(next(iter(self.paths), "")), asking=self.turn.cell_id)
+            saved = replace(read_saved(next(iter(self.paths), "")), asking=self.reporter.cell_id)
             return _selected(saved, ids, outputs=outputs)
         wanted = {} if ids is None else {"ids": list(ids)}
         limit = BRIEF_CHARS if ids is None else FULL_CHARS
@@ -152,7 +152,7 @@ class PageNotebook(LiveNotebook):
             cells = tuple(_cell(each) for each in state["cells"])
         except (LookupError, TypeError, ValueError):
             raise NotebookError("The page's answer cannot be read.") from None
-        return NotebookState(cells, path=self._page.path, asking=str(state.get("asking") or self.turn.cell_id))
+        return NotebookState(cells, path=self._page.path, asking=str(state.get("asking") or self.reporter.cell_id))
 
     async def insert(self, source: str, type: CellType, after: str | None) -> str:
         """Insert a cell, as `LiveNotebook` says."""
@@ -180,7 +180,7 @@ class PageNotebook(LiveNotebook):
         reply = await self._call("delete", id=id, expected=expected)
         self.log.deleted(id, cells, reply.get("cell") or {})
         if self._below == id:
-            self._below = self.turn.cell_id
+            self._below = self.reporter.cell_id
 
     async def move(self, id: str, expected: str, after: str | None) -> None:
         """Move a cell, as `LiveNotebook` says."""

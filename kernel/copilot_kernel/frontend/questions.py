@@ -22,7 +22,7 @@ from .batch import Batch
 from .cell import Cell
 from .lexers import load
 from .open_question import Card, OpenQuestion
-from .page_turn import PageTurn
+from .page_reporter import PageReporter
 from .slots import MAX_QUESTIONS
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Questions:
     """
 
     def __init__(
-        self, cell: Cell, output: Batch | Console | OutputArea, page: PageTurn, activity_timeout: float = 0.0
+        self, cell: Cell, output: Batch | Console | OutputArea, page: PageReporter, activity_timeout: float = 0.0
     ) -> None:
         self._cell, self._output, self._page = cell, output, page
         self._loop, self._activity_timeout = asyncio.get_running_loop(), activity_timeout

@@ -16,7 +16,7 @@ from .. import config
 from ..acp.lenient import as_dict, as_dicts, as_str
 from ..chat.turn_record import METADATA_KEY
 from ..config import Settings
-from ..conversation.turn import FAILED
+from ..conversation.outcome import FAILED
 from ..notebook.live import NotebookError
 from ..rendering.rerun import changed_words, render_kept, render_saved, render_sent
 from .cell import Cell, Output
@@ -27,7 +27,7 @@ from .saved_notebook import read_saved
 from .vs_code import is_cell
 
 if TYPE_CHECKING:
-    from ..chat import Turn
+    from ..chat import TurnOutcome
 
 
 @dataclass(eq=False, slots=True)
@@ -41,11 +41,11 @@ class OldTurn:
     prompt: str
     files: tuple[str, ...]
     outputs: tuple[Output, ...] = ()
-    turn: Turn | None = None
+    turn: TurnOutcome | None = None
     is_saved: bool = False
 
     @property
-    def answer(self) -> Turn | None:
+    def answer(self) -> TurnOutcome | None:
         """The outcome of a cell that shows it again: a stop was then, not now."""
         return None if self.turn is None or self.turn.stop_reason == "cancelled" else self.turn
 

@@ -5,16 +5,16 @@ request, `Files.read`, `Files.write` and `Terminals.create` carry it out. Failur
 for permission or knows the protocol.
 """
 
-from .command import CommandSpec, prepare
+from .command import TerminalCommand, prepare
 from .files import Files, ProjectPath, read_for_display
 from .git import is_tracked
 from .terminals import ExitStatus, Terminals
 
 __all__ = [
-    "CommandSpec",
     "ExitStatus",
     "Files",
     "ProjectPath",
+    "TerminalCommand",
     "Terminals",
     "is_tracked",
     "prepare",

@@ -29,7 +29,7 @@ _DENIED = (
 
 
 @dataclass(frozen=True, slots=True)
-class CommandSpec:
+class TerminalCommand:
     """A program with its arguments, the folder it runs in, what the agent adds to its environment, and how many bytes
     of its output are kept."""
 
@@ -54,7 +54,7 @@ def prepare(
     cwd: str,
     limit: int | None = None,
     environ: Mapping[str, str] = os.environ,
-) -> CommandSpec:
+) -> TerminalCommand:
     """Check what `terminal/create` asks for; `cwd` is absolute, `limit` in bytes. Raises HostRefused."""
     if not os.path.isabs(cwd) or "\0" in cwd or not os.path.isdir(cwd):
         raise HostRefused(f"The folder {cwd!r} does not exist or is not an absolute path")
@@ -63,10 +63,12 @@ def prepare(
     for name, value in env:
         _check_variable(name, value)
     argv = _argv(command, args, cwd, {**environ, **dict(env)}.get("PATH"))
-    return CommandSpec(argv, cwd, tuple(env), DEFAULT_OUTPUT_BYTES if limit is None else min(limit, MAX_OUTPUT_BYTES))
+    return TerminalCommand(
+        argv, cwd, tuple(env), DEFAULT_OUTPUT_BYTES if limit is None else min(limit, MAX_OUTPUT_BYTES)
+    )
 
 
-def environment(command: CommandSpec, environ: Mapping[str, str]) -> dict[str, str]:
+def environment(command: TerminalCommand, environ: Mapping[str, str]) -> dict[str, str]:
     """The user's variables without secrets and without our settings, which may hold some, and the agent's variables."""
     kept = {
         name: value

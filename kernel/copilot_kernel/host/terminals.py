@@ -23,7 +23,7 @@ from ..acp.child_processes import Graces, signal_name, start_problem
 from ..errors import HostError, HostMissing, HostRefused
 from ..sandbox import Sandbox
 from ..system.processes import PipeReader, ProcessTree, start
-from .command import CommandSpec, environment
+from .command import TerminalCommand, environment
 
 TOO_MANY_TERMINALS = "At most {} terminals can be open"
 MAX_TERMINALS = 128
@@ -75,7 +75,7 @@ class Terminals:
         self._tasks.cancel_scope.cancel()
         return await self._tasks.__aexit__(*error)
 
-    async def create(self, command: CommandSpec, sandbox: Sandbox | None = None) -> str:
+    async def create(self, command: TerminalCommand, sandbox: Sandbox | None = None) -> str:
         """Start a command, in the sandbox if there is one, and return the id of its terminal.
 
         Raises HostRefused, HostError.
@@ -204,7 +204,7 @@ def _exit(returncode: int | None) -> ExitStatus:
     return ExitStatus(signal=signal_name(returncode))
 
 
-async def _start(command: CommandSpec, sandbox: Sandbox | None) -> tuple[ProcessTree, PipeReader]:
+async def _start(command: TerminalCommand, sandbox: Sandbox | None) -> tuple[ProcessTree, PipeReader]:
     """The process, and the reading end of the pipe for its output. Raises OSError, ValueError."""
     argv, env = command.argv, environment(command, os.environ)
     if sandbox:

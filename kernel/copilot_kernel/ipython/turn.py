@@ -12,7 +12,7 @@ from ..conversation.model import ToolCall
 from ..errors import UsageError
 
 if TYPE_CHECKING:
-    from ..chat import Turn as ChatTurn
+    from ..chat import TurnOutcome
     from ..rendering.changes import FileChange
     from ..undo.record import ListedChange
 
@@ -28,7 +28,7 @@ class CodeBlock(NamedTuple):
 class Turn:
     """One prompt and its outcome. `str` gives the text; IPython shows it like a Copilot cell."""
 
-    _turn: ChatTurn
+    _turn: TurnOutcome
     _session_changes: tuple[ListedChange, ...] | None = ()
     """Changes of the session; None if they are not recorded."""
 

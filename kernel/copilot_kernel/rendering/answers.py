@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from copilot_widgets.answers import Answers, Choice, Place, TextAnswer
+from copilot_widgets.answers import AnswerButton, Answers, Place, TextAnswer
 
 from ..acp.messages import PermissionOption
 from ..permissions.question import Question
@@ -57,7 +57,7 @@ def answers_to(view: QuestionView, places: tuple[Place, ...] = PLACES) -> Answer
     )
 
 
-def _choices(view: QuestionView, *, is_calm: bool) -> Iterator[Choice]:
+def _choices(view: QuestionView, *, is_calm: bool) -> Iterator[AnswerButton]:
     question, options, amount = view.question, view.question.options, view.folded_amount
     for number in sorted(range(len(options)), key=lambda number: _rank(options[number])):
         option = options[number]
@@ -67,7 +67,7 @@ def _choices(view: QuestionView, *, is_calm: bool) -> Iterator[Choice]:
         name, words = label(question, option), agents_words(question, option)
         remarks = ", ".join(filter(None, (remark(option), amount if allows else "")))
         effect = remembered(question, option) if is_kept else view.about
-        yield Choice(
+        yield AnswerButton(
             option=number,
             label=f"{name} ({remarks})" if remarks else name,
             hint=f"{effect} · the agent calls it {words}" if words else effect,
@@ -96,7 +96,9 @@ def _reason(reject: int, about: str) -> TextAnswer:
     )
 
 
-def _rule(question: Question, about: str, kept: tuple[Choice, ...], places: tuple[Place, ...]) -> TextAnswer | None:
+def _rule(
+    question: Question, about: str, kept: tuple[AnswerButton, ...], places: tuple[Place, ...]
+) -> TextAnswer | None:
     """Return the suggested rule; None where nothing is worth one, or nothing would allow this call beside it."""
     allow = next((number for number, option in enumerate(question.options) if option.kind == "allow_once"), None)
     if allow is None or not question.suggestion:

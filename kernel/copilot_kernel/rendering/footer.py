@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
-from ..conversation.turn import FAILED, Turn
+from ..conversation.outcome import FAILED, TurnOutcome
 from .changes import FileChange, TurnChanges, kinds_of, line_counts
 from .diff import diff_html
 from .markup import (
@@ -54,7 +54,7 @@ _STOP_REASONS = {
 
 
 def footer_bundles(
-    turn: Turn,
+    turn: TurnOutcome,
     changes: TurnChanges,
     *,
     timed: bool,
@@ -125,7 +125,7 @@ def _facts(facts: Iterable[tuple[str, str]]) -> Shown:
     return Shown(row(html) if html else "", " · ".join(words for words, _ in said))
 
 
-def _remarks(turn: Turn, changes: TurnChanges) -> Iterable[tuple[str, str]]:
+def _remarks(turn: TurnOutcome, changes: TurnChanges) -> Iterable[tuple[str, str]]:
     """Facts that are not always so: words, perhaps none, and their colour."""
     unasked, mode, context = turn.unasked_calls, turn.permission_mode, turn.context
     opened = ", ".join(map(visible_line, dict.fromkeys(changes.opened)))
@@ -148,7 +148,7 @@ def _remarks(turn: Turn, changes: TurnChanges) -> Iterable[tuple[str, str]]:
     )
 
 
-def _quiet(turn: Turn, seconds: float | None) -> Iterable[tuple[str, str]]:
+def _quiet(turn: TurnOutcome, seconds: float | None) -> Iterable[tuple[str, str]]:
     mode, model = (_unless_default(one_line(name)) for name in (turn.mode, turn.model))
     tokens, cost = (turn.usage or {}).get("totalTokens"), _cost(turn)
     quiet = (
@@ -161,7 +161,7 @@ def _quiet(turn: Turn, seconds: float | None) -> Iterable[tuple[str, str]]:
     return ((words, GREY) for words in quiet)
 
 
-def _cost(turn: Turn) -> str:
+def _cost(turn: TurnOutcome) -> str:
     """Return the cost of the session so far, as the agent reports it; empty if it does not."""
     cost = (turn.context.cost if turn.context else None) or {}
     amount, currency = cost.get("amount"), cost.get("currency")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ...acp.messages import Block, TextBlock
 from ...acp.results import short_name
-from ...chat import Chat, Turn
+from ...chat import Chat, TurnOutcome
 from ...chat.attachments import mentions
 from ...config import Settings
 from ...conversation.model import Conversation
@@ -207,10 +207,10 @@ class ChatSession:
             self._fail(turn.failure)
         return await self._done(turn)
 
-    async def _done(self, turn: Turn) -> SocketMessage:
+    async def _done(self, turn: TurnOutcome) -> SocketMessage:
         chat = self.context.chat_runner.chat
         changes = await chat.changes(turn) if chat else TurnChanges()
-        done_only = Turn(turn.number, "end_turn", "", turn.tool_calls, "", "", standing=turn.standing)
+        done_only = TurnOutcome(turn.number, "end_turn", "", turn.tool_calls, "", "", standing=turn.standing)
         brief = footer_bundles(done_only, changes, timed=False)
         shown = footer_bundles(replace(turn, undo=""), changes, timed=True)
         html = self.broadcaster.summaries[turn.number] = "".join(each["text/html"] for each in shown)

@@ -11,7 +11,7 @@ from typing import Any
 from tornado.iostream import StreamClosedError
 
 from ...acp.messages import Json
-from ...chat import Turn
+from ...chat import TurnOutcome
 from ...errors import CopilotError
 from ..catalogue import ModelObject, sanitised
 from ..errors import ApiError, as_json
@@ -46,7 +46,7 @@ class CompletionBuilder:
         self._model = model["id"]
         self._with_usage = bool(request.stream_options and request.stream_options.include_usage)
 
-    def whole(self, turn: Turn) -> Json:
+    def whole(self, turn: TurnOutcome) -> Json:
         """The JSON of the answer."""
         return {
             "id": self._id,
@@ -72,7 +72,7 @@ class CompletionBuilder:
         """More text."""
         return self._delta({"content": text})
 
-    def end(self, turn: Turn) -> bytes:
+    def end(self, turn: TurnOutcome) -> bytes:
         """The last events."""
         usage = self._chunk([], chat_usage(turn.usage)) if self._with_usage else b""
         return self._delta({}, _finish_reason(turn)) + usage + DONE
@@ -144,13 +144,13 @@ class ChatCompletionsHandler(Handler):
                 turn.cancel()
                 await asyncio.wait({turn})
 
-    async def _answer_whole(self, builder: CompletionBuilder, turn: asyncio.Task[Turn]) -> None:
+    async def _answer_whole(self, builder: CompletionBuilder, turn: asyncio.Task[TurnOutcome]) -> None:
         ended = await turn
         self._record_tokens(ended)
         if not self._client_left:
             self.answer_json(builder.whole(ended))
 
-    async def _stream(self, builder: CompletionBuilder, turn: asyncio.Task[Turn], view: TextView) -> None:
+    async def _stream(self, builder: CompletionBuilder, turn: asyncio.Task[TurnOutcome], view: TextView) -> None:
         """Once it has begun, errors are part of the stream."""
         self.set_header("Content-Type", "text/event-stream")
         self.set_header("Cache-Control", "no-cache, no-store")
@@ -191,7 +191,7 @@ class ChatCompletionsHandler(Handler):
     def _record_first_text(self) -> None:
         self.context.metrics.first_token.observe(self.request.request_time())
 
-    def _record_tokens(self, turn: Turn) -> None:
+    def _record_tokens(self, turn: TurnOutcome) -> None:
         for kind, count in (turn.usage or {}).items():
             self.context.metrics.tokens.labels(kind.removesuffix("Tokens")).inc(count)
 
@@ -206,7 +206,7 @@ class ChatCompletionsHandler(Handler):
         return name
 
 
-def _finish_reason(turn: Turn) -> str:
+def _finish_reason(turn: TurnOutcome) -> str:
     """OpenAI's term for how a turn ended."""
     return FINISH_REASONS.get(turn.stop_reason, "stop")
 

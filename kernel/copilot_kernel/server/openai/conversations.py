@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ...acp.messages import Json
 from ...acp.results import lists_modes
-from ...chat import Chat, Turn, View
+from ...chat import Chat, TurnOutcome, View
 from ...config import Settings
 from ...errors import UsageError
 from ...frontend.chat_runner import ChatRunner
@@ -57,7 +57,7 @@ class ApiConversation:
             self._session = ""
         return await self.runner.do(lambda chat: self._open(chat, wanted))
 
-    async def ask(self, messages: Sequence[ChatMessage], view: View) -> Turn:
+    async def ask(self, messages: Sequence[ChatMessage], view: View) -> TurnOutcome:
         """One turn, whose `usage` is its own. Raises CopilotError, ApiError."""
         known = len(self._history or ()) if self._continues(messages) else 0
         images = await self.runner.do(_takes_images)

@@ -1,4 +1,4 @@
-"""One turn, as it ended."""
+"""What came of one turn."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ FAILED = "error"
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """End of a turn. `stop_reason` is the protocol's, or one that this client does not know, or FAILED."""
+class TurnOutcome:
+    """Outcome of a turn. `stop_reason` is the protocol's, or one that this client does not know, or FAILED."""
 
     number: int
     stop_reason: str
@@ -49,7 +49,7 @@ class Turn:
         """The calls that ran without being asked about, or against the answer, and that nothing covers."""
         return tuple(call for call in self.tool_calls if call.unasked is not None and not call.unasked.covered)
 
-    def joined(self, after: Turn) -> Turn:
+    def joined(self, after: TurnOutcome) -> TurnOutcome:
         """This turn and the next one as one, for a cell that needed both."""
         return replace(
             after,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from copilot_kernel.frontend.display import Display
-from copilot_kernel.frontend.page_turn import PageTurn
+from copilot_kernel.frontend.page_reporter import PageReporter
 from copilot_kernel.frontend.permission_question import PermissionQuestion
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.answers import answers_to
@@ -58,10 +58,10 @@ class Scene:
 
     def __init__(self, page: Page | None = None, cell: RecordingCell | None = None) -> None:
         self.page, self.blocked = page or Page(), asyncio.Event()
-        self.turn = PageTurn(self.page, "c1", self._wait)
+        self.reporter = PageReporter(self.page, "c1", self._wait)
         self.cell = cell or RecordingCell()
         self.cell.widgets = False
-        self.display = Display(self.cell, cwd="/project", page=self.turn)
+        self.display = Display(self.cell, cwd="/project", page=self.reporter)
 
     async def _wait(self) -> None:
         await self.blocked.wait()
@@ -76,14 +76,14 @@ class Scene:
 
 async def test_the_page_learns_who_works_and_what_is_asked() -> None:
     scene, names = Scene(), [""]
-    scene.turn.begin(lambda: names[0])
+    scene.reporter.begin(lambda: names[0])
     names[0] = "GitHub Copilot"
     first = scene.ask()
     await scene.cell.typed.put("1")
     await asyncio.wait_for(first, LIMIT)
     second = scene.ask(question(call(2), key=8))
     await until(lambda: len(scene.lists()) == 3)
-    scene.turn.end(["a", "b"])
+    scene.reporter.end(["a", "b"])
     second.cancel()
     seconds = scene.page.posted[-1].pop("seconds")
     assert 0 <= seconds < 5
@@ -103,7 +103,7 @@ async def test_the_page_learns_who_works_and_what_is_asked() -> None:
 async def test_what_the_agents_own_commands_have_changed_is_told_once_in_each_turn() -> None:
     scene = Scene()
     for standing in ((), (), ("does not ask: mode yolo", "x"), ("does not ask: mode yolo", "x"), ()):
-        scene.turn.report(standing)
+        scene.reporter.report(standing)
     assert [each["words"] for each in scene.page.posted] == ["", "does not ask: mode yolo · x", ""]
 
 

@@ -24,8 +24,8 @@ Blocked = Callable[[], Awaitable[None]]
 """Waits until code blocks the kernel."""
 
 
-class PageTurn:
-    """The turn of one cell. Without a page, or where nothing can be `blocked`, it reports and asks nothing."""
+class PageReporter:
+    """Reports the turn of one cell. Without a page, or where nothing can be `blocked`, it reports and asks nothing."""
 
     def __init__(self, page: Page | None = None, cell_id: str = "", blocked: Blocked | None = None) -> None:
         self.page, self.cell_id, self._blocked = page, cell_id, blocked
