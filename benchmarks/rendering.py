@@ -21,7 +21,6 @@ import psutil
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.acp.parse import parse_update
 from copilot_kernel.chat.state import ConversationState
-from copilot_kernel.chat.turn import Stop
 from copilot_kernel.conversation.model import Entry
 from copilot_kernel.frontend.output_area import OutputArea
 
@@ -220,7 +219,7 @@ async def _longest(updates: Updates) -> float:
     cell, gaps = _Cell(), list[float]()
     area = OutputArea(cell, asyncio.get_running_loop())  # type: ignore[arg-type]
     state = ConversationState()
-    state.begin([TextBlock("Go")], _View(area), Stop())
+    state.begin("prompt", _View(area), [TextBlock("Go")])
     ticking = asyncio.create_task(_tick(gaps))
     for update in [parse_update(update) for update in updates]:
         state.update(update)

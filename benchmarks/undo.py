@@ -12,7 +12,7 @@ from statistics import median
 import anyio
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.undo.history import UndoHistory
+from copilot_kernel.undo.history import Recording, UndoHistory
 from copilot_kernel.undo.repository import Repository
 from copilot_kernel.undo.tree import Tree
 
@@ -75,16 +75,15 @@ async def _usual(report: Report, folder: Path, rounds: int) -> None:
     first, *waits = [await _prompt(undo) for _ in range(rounds + 1)]
     report.add(f"the first prompt waits, {FILES:,} files", first, "ms", 1500)
     report.add("a later prompt waits, median", median(waits), "ms", 200)
-    undo.begin()
-    await undo.begun()
+    recording = await _begun(undo)
     edits = []
     for number in range(EDITS):
         began, path = time.perf_counter(), str(_file(root, number))
-        undo.observe(ToolCall(number, 1, str(number), kind="edit", content=(Diff(path, "old", "new"),)))
+        recording.observe(ToolCall(number, 1, str(number), kind="edit", content=(Diff(path, "old", "new"),)))
         edits.append(_since(began))
     report.add("an edit waits for its file, median", median(edits), "ms", 5)
     began = time.perf_counter()
-    await undo.end(1)
+    await undo.end(recording, 1)
     report.add(f"the end of a turn of {EDITS} edits waits", _since(began), "ms", 500)
     undo.close()
 
@@ -114,9 +113,15 @@ def _snapshot(repository: Repository) -> float:
 
 async def _prompt(undo: UndoHistory) -> float:
     began = time.perf_counter()
-    undo.begin()
-    await undo.begun()
+    await _begun(undo)
     return _since(began)
+
+
+async def _begun(undo: UndoHistory) -> Recording:
+    recording = undo.begin()
+    assert recording is not None
+    await recording.begun()
+    return recording
 
 
 def _since(began: float) -> float:

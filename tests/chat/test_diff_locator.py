@@ -16,7 +16,6 @@ from copilot_kernel.chat.diff_locator import MAX_DELETED_CHARS, MAX_DIFFS, MAX_L
 from copilot_kernel.chat.permission import Approvals, Permissions
 from copilot_kernel.chat.rules import PolicyEvaluator
 from copilot_kernel.chat.state import ConversationState
-from copilot_kernel.chat.turn import Stop
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import Message, ToolCall
@@ -136,7 +135,7 @@ async def test_a_disk_that_hangs_is_left_alone(folder: Path, disk: SlowDisk, mon
 
 def begun(locator: DiffLocator, *blocks: TextBlock) -> tuple[ConversationState, Person]:
     state, person = ConversationState(locator=locator), Person()
-    state.begin(blocks, person, Stop())
+    state.begin("prompt" if blocks else "replay", person, blocks)
     return state, person
 
 

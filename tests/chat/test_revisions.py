@@ -17,7 +17,6 @@ from copilot_kernel.chat.our_calls import OUR_PREFIX, OurCalls
 from copilot_kernel.chat.permission import CALL_CHANGED, CHANGED_TOO_OFTEN, Approvals, Permissions
 from copilot_kernel.chat.rules import PolicyEvaluator
 from copilot_kernel.chat.state import ConversationState
-from copilot_kernel.chat.turn import Stop
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Conversation, ToolCall
 from copilot_kernel.permissions.question import PermissionAnswer, Question
@@ -50,12 +49,12 @@ class Reader(Person):
         return PermissionAnswer(question.options[0], "you", rule=self._rule, keep="settings")
 
 
-class RunningTurn:
+class Asking:
     """One turn that runs, and its permission requests."""
 
     def __init__(self, reads: Callable[[Question], bool], rule: str = "", **settings: Any) -> None:
         self.state, self.view = ConversationState(), Reader(reads, rule)
-        self.state.begin([TextBlock("do it")], self.view, Stop())
+        self.turn = self.state.begin("prompt", self.view, [TextBlock("do it")])
         policy = PolicyEvaluator(Settings(cwd="/project", **settings))
         self.permissions = Permissions(self.state, policy, Approvals(), RunningAgent())
 
@@ -92,7 +91,7 @@ async def test_a_call_that_changes_is_shown_again_and_says_so(change: dict[str, 
             turn.change(**change)
         return not first
 
-    turn = RunningTurn(reads)
+    turn = Asking(reads)
     option = await turn.ask()
     first, second = turn.view.questions
     assert option == OPTIONS[0]
@@ -115,23 +114,23 @@ async def test_what_was_said_with_an_answer_that_does_not_count_is_forgotten(kin
             turn.change(raw_input={"command": "rm -rf ."})
             return replace(answer, feedback="no, since it is early", rule="Bash(ls)")
 
-    turn = RunningTurn(lambda question: True)
-    turn.state.begin([TextBlock("do it")], person := Hasty(kind), Stop())
+    turn = Asking(lambda question: True)
+    begun = turn.state.begin("prompt", person := Hasty(kind), [TextBlock("do it")])
     assert (await turn.ask(), len(person.questions)) == (PermissionOption(kind, kind, kind), 2)
-    assert turn.permissions.feedback == ["no, since it is late"] * (kind == "reject_once")
+    assert begun.follow_ups == ["no, since it is late"] * (kind == "reject_once")
     assert turn.permissions.policy.book.texts("allow") == ()
 
 
 @pytest.mark.parametrize("settings", [{}, {"allow": ("Bash(ls *)",)}], ids=["no rule", "allowed before"])
 async def test_a_change_before_the_question_is_shown_is_in_the_question(settings: dict[str, Any]) -> None:
-    turn = RunningTurn(lambda question: True, **settings)
+    turn = Asking(lambda question: True, **settings)
     asking = turn.permissions.ask(PermissionRequest(ONE, OPTIONS))
     turn.change(raw_input={"command": "rm -rf ."})
     assert (await asking, turn.asked) == (OPTIONS[0], ["rm -rf ."])
 
 
 async def test_what_a_rule_denies_after_the_change_is_denied() -> None:
-    turn = RunningTurn(lambda question: turn.change(raw_input={"command": "rm x"}) or False, deny=("Bash(rm *)",))
+    turn = Asking(lambda question: turn.change(raw_input={"command": "rm x"}) or False, deny=("Bash(rm *)",))
     assert await turn.ask() == OPTIONS[1]
     assert turn.call.decision.startswith("denied by rule `Bash(rm *)`")
 
@@ -145,7 +144,7 @@ async def test_what_a_rule_denies_after_the_change_is_denied() -> None:
     ],
 )
 async def test_what_a_person_is_not_asked_about_may_change(update: ToolCallUpdate) -> None:
-    turn = RunningTurn(lambda question: turn.state.update(update) or True)
+    turn = Asking(lambda question: turn.state.update(update) or True)
     assert (await turn.ask(), turn.asked) == (OPTIONS[0], ["ls"])
 
 
@@ -154,7 +153,7 @@ async def test_a_call_that_changes_again_and_again_is_rejected() -> None:
         turn.change(raw_input={"command": f"echo {len(turn.view.questions)}"})
         return True
 
-    turn = RunningTurn(reads)
+    turn = Asking(reads)
     assert await turn.ask() == OPTIONS[1]
     assert (len(turn.asked), CHANGED_TOO_OFTEN in turn.call.decision) == (permission.MAX_REVISIONS, True)
 
@@ -171,7 +170,7 @@ async def test_a_stream_of_changes_is_one_change() -> None:
             return False
         return True
 
-    turn = RunningTurn(reads)
+    turn = Asking(reads)
     async with anyio.create_task_group() as tasks:
         option = await turn.ask()
     assert (option, turn.asked) == (OPTIONS[0], ["ls", "echo 9"])
@@ -180,17 +179,17 @@ async def test_a_stream_of_changes_is_one_change() -> None:
 async def test_a_cancel_while_a_call_changes_is_a_cancel() -> None:
     def reads(question: Question) -> bool:
         turn.change(raw_input={"command": "rm -rf ."})
-        turn.state.stop.press()
+        turn.turn.stop.press()
         return False
 
-    turn = RunningTurn(reads)
+    turn = Asking(reads)
     assert await turn.ask() is None
     assert turn.call.decision == "not run (you stopped)"
 
 
 async def test_two_requests_about_one_id_keep_what_each_asked_about() -> None:
     """The second one's words are not a change of the first one."""
-    turn = RunningTurn(lambda question: True)
+    turn = Asking(lambda question: True)
     first = turn.permissions.ask(PermissionRequest(ONE, OPTIONS))
     second = turn.permissions.ask(PermissionRequest(ToolCallUpdate("1", raw_input={"command": "pwd"}), OPTIONS))
     assert [await first, await second] == [OPTIONS[0], OPTIONS[0]]
@@ -202,7 +201,7 @@ async def test_two_requests_about_one_id_keep_what_each_asked_about() -> None:
 
 async def test_a_question_of_ours_is_not_the_agents_to_change() -> None:
     theirs = OurCalls().filter(ToolCallUpdate(f"{OUR_PREFIX}1", title="ls"), Conversation())
-    turn = RunningTurn(lambda question: turn.state.update(theirs) or True)
+    turn = Asking(lambda question: turn.state.update(theirs) or True)
     ours = ToolCallUpdate(f"{OUR_PREFIX}1", title="Run rm", kind="execute", raw_input={"command": "rm"})
     with anyio.fail_after(LIMIT):
         assert await turn.permissions.ask_for_us(ours, by_rule=True)
@@ -231,11 +230,11 @@ def saves(monkeypatch: pytest.MonkeyPatch) -> Iterator[Saves]:
 
 
 async def test_who_stops_while_a_rule_is_saved_allows_nothing(saves: Saves) -> None:
-    turn = RunningTurn(lambda question: True, rule="Bash(other)")
+    turn = Asking(lambda question: True, rule="Bash(other)")
 
     async def stop() -> None:
         await saves.begun.wait()
-        turn.state.stop.press()
+        turn.turn.stop.press()
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop)

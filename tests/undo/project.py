@@ -98,11 +98,11 @@ class Agent:
 
     async def begin(self) -> None:
         self.number += 1
-        self.undo.begin()
-        await self.undo.begun()
+        self.recording = self.undo.begin()
+        await self.recording.begun()
 
     async def end(self) -> None:
-        await self.undo.end(self.number)
+        await self.undo.end(self.recording, self.number)
 
     def _new(self, kind: str, *paths: str, **more: object) -> ToolCall:
         call = ToolCall(next(self._ids), self.number, "id", title=f"{kind} {' '.join(paths)}", kind=kind)
@@ -111,9 +111,9 @@ class Agent:
     def call(self, kind: str, work: Callable[[], object], *paths: str, **more: object) -> None:
         """`work`, reported by a call that names `paths`."""
         call = self._new(kind, *paths, **more)
-        self.undo.observe(call)
+        self.recording.observe(call)
         work()
-        self.undo.observe(merged(call, ToolCallUpdate("id", status="completed")))
+        self.recording.observe(merged(call, ToolCallUpdate("id", status="completed")))
 
     def command(self, work: Callable[[], object]) -> None:
         self.call("execute", work)
@@ -124,21 +124,21 @@ class Agent:
 
     def report(self, kind: str, *paths: str, **more: object) -> None:
         """A call that is reported only when it is done."""
-        self.undo.observe(merged(self._new(kind, *paths, **more), ToolCallUpdate("id", status="completed")))
+        self.recording.observe(merged(self._new(kind, *paths, **more), ToolCallUpdate("id", status="completed")))
 
     def ask(self, path: str, *diffs: Diff) -> ToolCall:
         """An edit that waits for its answer."""
         call = with_question(self._new("edit", path, content=diffs))
-        self.undo.observe(call)
+        self.recording.observe(call)
         return call
 
     def answer(self, call: ToolCall, allowed: bool | None, work: Callable[[], object] = lambda: None) -> None:
         """The answer to it, and what the agent does then."""
         call = with_answer(call, allowed, "")
-        self.undo.observe(call)
+        self.recording.observe(call)
         if allowed:
             work()
-            self.undo.observe(merged(call, ToolCallUpdate("id", status="completed")))
+            self.recording.observe(merged(call, ToolCallUpdate("id", status="completed")))
 
     def plan(self) -> UndoPlan:
         return self.undo.plan(self.number)

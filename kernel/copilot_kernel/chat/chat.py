@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import anyio
@@ -42,7 +43,7 @@ from .sessions import SessionManager
 from .slash import AgentCommands, as_text, has_slash
 from .state import ConversationState
 from .trust import TrustGate
-from .turn import Stop, View
+from .turn import Stop, Turn, View
 from .unasked import UnaskedActionMonitor
 from .undo import Undo
 
@@ -123,21 +124,22 @@ class Chat:
         far as it came; see `TurnOutcome.failure`. What the user says with a "no" is sent in a further turn, which is
         joined to this one.
         """
-        async with self.turns, self.undo.recording(lambda: self.conversation.turn):
+        async with self.turns, self.undo.recording(lambda: self.conversation.turn) as recording:
             self._logged, self.sent = self.agent.log.count, ()
-            feedback = self.permissions.feedback
+            blocks = (*blocks, *self.attached)
+            turn = self.state.begin("prompt", view, blocks, recording)
             try:
-                turn = await self._turn((*blocks, *self.attached), view)
-                while feedback and turn.stop_reason not in ("cancelled", FAILED):
-                    words = "\n\n".join(feedback)
-                    feedback.clear()
+                outcome = await self._run(turn, partial(self._prompt, turn, blocks))
+                while turn.follow_ups and outcome.stop_reason not in ("cancelled", FAILED):
+                    words = "\n\n".join(turn.follow_ups)
                     self.state.notify("info", SENT.format(words))
-                    turn = turn.joined(await self._turn((TextBlock(as_text(words)),), view))
-                return turn
+                    blocks = (TextBlock(as_text(words)),)
+                    turn = self.state.begin("prompt", view, blocks, recording)
+                    outcome = outcome.joined(await self._run(turn, partial(self._prompt, turn, blocks)))
+                return outcome
             finally:
-                if feedback:
-                    self.state.update(NoticeUpdate("warning", UNSENT.format(" ".join(feedback))))
-                    feedback.clear()
+                if turn.follow_ups:
+                    self.state.update(NoticeUpdate("warning", UNSENT.format(" ".join(turn.follow_ups))))
 
     async def changes(self, turn: TurnOutcome) -> TurnChanges:
         """Return what `turn`, the last one, has changed, and what else changed meanwhile. Reads the files."""
@@ -150,18 +152,19 @@ class Chat:
         """Switch to another session of the agent's; what was said in it is shown, where the agent can do that."""
         async with self.turns:
             self._logged = self.agent.log.count
-            turn = await self._turn((), view, session_id)
-        if turn.failure is not None:
-            raise turn.failure
-        return turn
+            turn = self.state.begin("replay", view)
+            outcome = await self._run(turn, partial(self._replay, turn, session_id))
+        if outcome.failure is not None:
+            raise outcome.failure
+        return outcome
 
     def cancel(self, at: float | None = None) -> None:
         """Stop the running turn, if there is one, whatever the agent answers.
 
         A second call ends the agent without waiting for it, unless both belong to a double click. `at`: see `Stop`.
         """
-        if stop := self.state.stop:
-            stop.press(at)
+        if turn := self.state.running:
+            turn.stop.press(at)
 
     def attach(self, blocks: Sequence[Block]) -> None:
         """Send these with the next prompt, too."""
@@ -171,15 +174,14 @@ class Chat:
         """Messages since the last turn began, without secrets; `<` came, `>` went."""
         return list(readable(self.agent.log.since(self._logged)))
 
-    async def _turn(self, blocks: Sequence[Block], view: View, session_id: str = "") -> TurnOutcome:
-        started = time.monotonic()
-        stop, self.failures.progress = Stop(), ""
+    async def _run(self, turn: Turn, work: Callable[[], Awaitable[PromptResult]]) -> TurnOutcome:
+        """Do the work of `turn`, which has begun, and end it."""
+        started, stop, self.failures.progress = time.monotonic(), turn.stop, ""
         result, reason, failure = PromptResult("cancelled"), FAILED, None
-        self.state.begin(blocks, view, stop)
         if self.agent.link is None:
             self.state.status(STARTING)
         try:
-            result = await self._run(blocks, view, stop, session_id)
+            result = await work()
             reason = result.stop_reason
         except CopilotError as error:
             failure = error
@@ -191,8 +193,8 @@ class Chat:
                 await self._finish(stop, reason)
         if stop.pressed and failure is None:
             reason = "cancelled"
-        turn = self._ended(reason, result, time.monotonic() - started)
-        return replace(turn, stopped_by_user=stop.by_user, failure=failure)
+        outcome = self._outcome(reason, result, time.monotonic() - started)
+        return replace(outcome, stopped_by_user=stop.by_user, failure=failure)
 
     async def _finish(self, stop: Stop, reason: str) -> None:
         """End the turn: report what is known only now, and withdraw its questions."""
@@ -206,23 +208,34 @@ class Chat:
         stop.end()
         await self.permissions.wait_closed()
 
-    async def _run(self, blocks: Sequence[Block], view: View, stop: Stop, session_id: str) -> PromptResult:
-        with stop.scope():
-            if (sandbox := self.agent.sandbox) and sandbox.comparison.is_changed:
-                await self.agent.end()
-            if session_id:
-                await self.session_manager.resume(session_id)
-            session = await self.session_manager.ready()
-            blocks = await self.commands.admit(blocks, session, view)
-        if stop.pressed:
-            return PromptResult("cancelled")
-        return PromptResult("end_turn") if session_id else await self._prompt(session, blocks, stop)
+    async def _replay(self, turn: Turn, session_id: str) -> PromptResult:
+        with turn.stop.scope():
+            await self._renew_sandbox()
+            await self.session_manager.resume(session_id)
+            await self.session_manager.ready()
+        return PromptResult("end_turn")
 
-    async def _prompt(self, session: Session, blocks: Sequence[Block], stop: Stop) -> PromptResult:
+    async def _prompt(self, turn: Turn, blocks: Sequence[Block]) -> PromptResult:
+        with turn.stop.scope():
+            await self._renew_sandbox()
+            session = await self.session_manager.ready()
+            blocks = await self.commands.admit(blocks, session, turn.view)
+        if turn.stop.pressed:
+            return PromptResult("cancelled")
+        return await self._send(turn, session, blocks)
+
+    async def _renew_sandbox(self) -> None:
+        """End an agent whose last turn has changed what its sandbox protects."""
+        if (sandbox := self.agent.sandbox) and sandbox.comparison.is_changed:
+            await self.agent.end()
+
+    async def _send(self, turn: Turn, session: Session, blocks: Sequence[Block]) -> PromptResult:
         """The agent's answer; if it does not come in time after a cancel, the agent is ended."""
-        result, failure = PromptResult("cancelled"), None
+        result, failure, stop = PromptResult("cancelled"), None, turn.stop
         self.attached = tuple(block for block in self.attached if block not in blocks)
-        await self.undo.begun(session.id)
+        self.undo.begun(session.id)
+        if turn.recording:
+            await turn.recording.begun()
         preamble = () if has_slash(blocks) else self._preamble(session.id)
         prepared = prepare(blocks, session.info)
         self.sent += (*blocks[1:], *preamble)
@@ -274,7 +287,7 @@ class Chat:
         self.session_manager.drop()
         prompt.cancel()
 
-    def _ended(self, stop_reason: str, result: PromptResult, seconds: float) -> TurnOutcome:
+    def _outcome(self, stop_reason: str, result: PromptResult, seconds: float) -> TurnOutcome:
         now, info = self.conversation, self.agent.running.info
         return TurnOutcome(
             number=now.turn,

@@ -77,18 +77,17 @@ class NotebookGate:
     @contextmanager
     def turn(self) -> Iterator[object]:
         """Raises NotebookError outside a turn, and after ■."""
-        stop = self._state.stop
-        if stop is None or stop.pressed or not self._state.prompt_runs:
+        turn = self._state.running
+        if turn is None or turn.stop.pressed or turn.kind == "replay":
             raise NotebookError(NO_TURN)
-        with stop.scope() as scope:
+        with turn.stop.scope() as scope:
             yield scope
 
     async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> GateDecision:
         """Reads are free unless a rule that denies or asks names them."""
-        approvals, turn = self._permissions.approvals, self._state.conversation.turn
-        stop = self._state.stop
+        turn = self._state.running
         is_shown_by = partial(_is_about, tool=tool, arguments=arguments)
-        approvals.add_operation(turn, is_shown_by)
+        self._permissions.approvals.add_operation(self._state.conversation.turn, is_shown_by)
         if tool.kind == "read" and not self._is_limited(tool):
             self._announce_reads()
             return GateDecision(True)
@@ -102,7 +101,11 @@ class NotebookGate:
         else:
             update = _described(key, tool, proposal)
         place = self._our_calls.begin(self._state.conversation, key, arguments, is_shown_by)
-        if not await self._permissions.ask_for_us(update, by_rule=True, place=place) or stop is None or stop.pressed:
+        if (
+            not await self._permissions.ask_for_us(update, by_rule=True, place=place)
+            or turn is None
+            or turn.stop.pressed
+        ):
             return GateDecision(False, NOT_DONE.format(self._decision_text(key)).strip())
         self._state.update(ToolCallUpdate(key, status="in_progress"))
         self._runs.update([key] if proposal.runs else ())

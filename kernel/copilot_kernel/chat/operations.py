@@ -54,17 +54,17 @@ class ClientOperations:
         Raises RequestFailed if it is rejected, if the agent's mode or ours is plan, and if no turn runs, also after a
         cancel.
         """
-        stop = self._state.stop
+        turn = self._state.running
         if is_planning(self._state, self._permissions):
             raise RequestFailed(INTERNAL_ERROR, "Refused: the mode is plan, in which nothing is done")
-        if stop is None or stop.pressed:
+        if turn is None or turn.stop.pressed:
             raise RequestFailed(INTERNAL_ERROR, "Refused: no turn is running")
         if allowed := self._allowed(is_shown_by):
             self._used.add(allowed.id)
             return allowed.call_id
         id = f"{OUR_PREFIX}{next(self._numbers)}"
         update = ToolCallUpdate(id, begins=True, **call)
-        if not await self._permissions.ask_for_us(update, by_rule=by_rule, inside=inside) or stop.pressed:
+        if not await self._permissions.ask_for_us(update, by_rule=by_rule, inside=inside) or turn.stop.pressed:
             raise RequestFailed(INTERNAL_ERROR, "Refused: the user did not allow it")
         return id
 

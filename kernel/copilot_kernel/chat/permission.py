@@ -30,7 +30,7 @@ from .agent import RunningAgent
 from .our_calls import request_of_agent
 from .rules import VERBS, PolicyEvaluator
 from .state import ConversationState
-from .turn import Stop
+from .turn import Turn
 
 T = TypeVar("T")
 
@@ -55,8 +55,8 @@ SETTLE_SECONDS, MAX_SETTLE_SECONDS = 0.3, 3.0
 class _Request:
     """One request, and its call as the agent changes it until the answer.
 
-    `call` is the version that is shown, `now` the agent's latest, `earlier` the one shown before. `stop` belongs to the
-    turn of the request; None if no turn ran. `folder` is the session's: naming it in a call changes nothing.
+    `call` is the version that is shown, `now` the agent's latest, `earlier` the one shown before. `turn` is the one
+    that ran, if any. `folder` is the session's: naming it in a call changes nothing.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class _Request:
         call: ToolCall,
         earlier: ToolCall | None,
         options: tuple[PermissionOption, ...],
-        stop: Stop | None,
+        turn: Turn | None,
         folder: str,
         *,
         by_rule: bool,
         inside: bool,
     ) -> None:
         self.call = self.now = call
-        self.earlier, self.options, self.stop, self.by_rule = earlier, options, stop, by_rule
+        self.earlier, self.options, self.turn, self.by_rule = earlier, options, turn, by_rule
         # The call runs in the sandbox, if there is one.
         self.inside = inside
         self.is_revised = self.is_left_to_tool = False
@@ -94,7 +94,7 @@ class _Request:
 
     @property
     def is_stopped(self) -> bool:
-        return self.stop is not None and self.stop.pressed
+        return self.turn is not None and self.turn.stop.pressed
 
     async def unless_changed(self, work: Callable[[], Awaitable[T]]) -> T | None:
         """Return the result of `work`; None if the call has changed. A change cancels the work."""
@@ -106,7 +106,7 @@ class _Request:
 
     async def revise(self) -> None:
         """Wait until the call stops changing, and adopt its new version, which no rule may allow."""
-        with anyio.move_on_after(MAX_SETTLE_SECONDS), self.stop.scope() if self.stop else nullcontext():
+        with anyio.move_on_after(MAX_SETTLE_SECONDS), self.turn.stop.scope() if self.turn else nullcontext():
             while self._changed.is_set():
                 self._changed = anyio.Event()
                 with anyio.move_on_after(SETTLE_SECONDS):
@@ -187,10 +187,7 @@ class Approvals:
 
 
 class Permissions:
-    """Answers permission requests; `open` counts the unanswered ones.
-
-    `feedback` has the user's reasons for rejections, which go to the agent after its turn.
-    """
+    """Answers permission requests; `open` counts the unanswered ones."""
 
     def __init__(
         self,
@@ -200,7 +197,6 @@ class Permissions:
         agent: RunningAgent,
     ) -> None:
         self.policy, self.approvals = policy, approvals
-        self.feedback: list[str] = []
         self.open = 0
         self._state, self._agent = state, agent
         self._keys = count(1)
@@ -262,7 +258,7 @@ class Permissions:
         assert isinstance(call, ToolCall)
         assert isinstance(earlier, ToolCall | None)
         folder = self.policy.settings.folder
-        request = _Request(call, earlier, options, self._state.stop, folder, by_rule=by_rule, inside=inside)
+        request = _Request(call, earlier, options, self._state.running, folder, by_rule=by_rule, inside=inside)
         self._state.observers.append(request.observe)
         return request
 
@@ -271,8 +267,8 @@ class Permissions:
         self.open += 1
         try:
             answer = await self._answer(request)
-            if answer.feedback.strip() and not answer.allows:
-                self.feedback.append(answer.feedback.strip())
+            if request.turn and answer.feedback.strip() and not answer.allows:
+                request.turn.follow_ups.append(answer.feedback.strip())
         finally:
             self._state.observers.remove(request.observe)
             self.open -= 1
@@ -289,7 +285,7 @@ class Permissions:
                 return answer
             await request.revise()
             if request.is_stopped:
-                return _cancelled(request.stop)
+                return _cancelled(request.turn)
         return PermissionAnswer(policy.reject(request.options), "none", CHANGED_TOO_OFTEN)
 
     async def _judged(self, request: _Request) -> PermissionAnswer:
@@ -308,16 +304,15 @@ class Permissions:
         return PermissionAnswer(decision.option, decision.by, name, " and ".join(decision.rules))
 
     async def _answer_of_user(self, request: _Request, decision: Decision) -> PermissionAnswer:
-        view, stop = self._state.views.get(request.call.turn), request.stop
-        if view is None or stop is None:
+        if (turn := request.turn) is None:
             return PermissionAnswer(policy.reject(request.options), "none", "no cell is running that could ask")
-        with stop.scope():
-            answer = _without_standing_grant(await view.ask(self._question(request, decision)), request.options)
+        with turn.stop.scope():
+            answer = _without_standing_grant(await turn.view.ask(self._question(request, decision)), request.options)
             if answer.rule and answer.allows and not request.has_changed:
                 answer = await self._with_rule_added(answer)
-            if not stop.pressed:
+            if not turn.stop.pressed:
                 return answer
-        return _cancelled(stop)
+        return _cancelled(turn)
 
     def _question(self, request: _Request, decision: Decision) -> Question:
         agent, entry = self._agent.info, self._state.conversation.entries[request.call.id]
@@ -352,11 +347,11 @@ class Permissions:
         return answer
 
 
-def _cancelled(stop: Stop | None) -> PermissionAnswer:
+def _cancelled(turn: Turn | None) -> PermissionAnswer:
     """Return the answer to a question that is withdrawn with its turn."""
-    if stop is None or not stop.pressed:
+    if turn is None or not turn.stop.pressed:
         return PermissionAnswer(None, "cancel", TURN_OVER)
-    return PermissionAnswer(None, "cancel", STOPPED_BY_USER if stop.by_user else STOPPED)
+    return PermissionAnswer(None, "cancel", STOPPED_BY_USER if turn.stop.by_user else STOPPED)
 
 
 def _without_standing_grant(answer: PermissionAnswer, options: tuple[PermissionOption, ...]) -> PermissionAnswer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import anyio
 from msgspec.structs import replace
@@ -23,8 +22,9 @@ from ..acp.messages import (
 from ..conversation import reduce
 from ..conversation.excerpt import Excerpt
 from ..conversation.model import Conversation, Entry, ToolCall
+from ..undo.history import Recording
 from .diff_locator import DiffLocator
-from .turn import Stop, View
+from .turn import Turn, TurnKind, View
 
 CallStage = Callable[[ToolCallUpdate, Conversation], ToolCallUpdate]
 Filter = Callable[[Update, Conversation], Iterable[Update]]
@@ -37,23 +37,13 @@ Observer = Callable[[Update | None], None]
 MAX_VIEWS = 50
 
 
-@dataclass(slots=True)
-class RunningTurn:
-    """The turn that is running."""
-
-    view: View
-    stop: Stop
-    # It shows an earlier conversation again: there is no prompt.
-    is_replay: bool
-
-
 class ConversationState:
     """One conversation. An update of the agent's passes, in this order, `call_stages` if it is about a call,
     `withhold`, `reduce`, `watch` and `locator`.
 
     Only the first two work on updates; `watch` marks what the reduced conversation shows, and `locator` adds to entries
     later, since it waits for the disk: views see the changes after the one that it looks at only then, in their order.
-    `observe_call` is called with each call of a running turn that is new or has changed, before any view.
+    The recording of a running turn sees each call that is new or has changed, before any view.
     """
 
     def __init__(
@@ -62,33 +52,34 @@ class ConversationState:
         withhold: Filter = lambda update, before: (update,),
         watch: Watch = lambda state, after: after,
         locator: DiffLocator | None = None,
-        observe_call: Callable[[ToolCall], None] = lambda call: None,
     ) -> None:
         self.conversation = Conversation()
-        self.running: RunningTurn | None = None
+        self.running: Turn | None = None
         # The session was resumed for the running or the next turn: some agents send its history late.
         self.is_resumed = False
         # Each is called after each change, with the update that made it, or None.
         self.observers: list[Observer] = []
         self._call_stages, self._withhold = call_stages, withhold
-        self._watch, self._locator, self._observe_call = watch, locator, observe_call
+        self._watch, self._locator = watch, locator
         # By id, the entries that views have not seen as they are now, in order.
         self._unshown: dict[int, Entry] = {}
         # Those of recent turns.
         self.views: dict[int, View] = {}
         self._pending: list[NoticeUpdate] = []
 
-    def begin(self, blocks: Sequence[Block], view: View, stop: Stop) -> None:
-        """Begin a turn, and show the notices that came between turns. Without blocks, it is a replay."""
-        turn = self.conversation.turn + 1
-        self.running = RunningTurn(view, stop, is_replay=not blocks)
-        self.views[turn] = view
-        self.views.pop(turn - MAX_VIEWS, None)
+    def begin(
+        self, kind: TurnKind, view: View, blocks: Sequence[Block] = (), recording: Recording | None = None
+    ) -> Turn:
+        """Begin a turn, with the prompt `blocks`, and show the notices that came between turns."""
+        self.running = turn = Turn(kind, self.conversation.turn + 1, view, recording)
+        self.views[turn.number] = view
+        self.views.pop(turn.number - MAX_VIEWS, None)
         begun = reduce.begin_turn(self.conversation, blocks)
-        self.advance(begun if blocks else replace(begun, live=False))
+        self.advance(begun if kind == "prompt" else replace(begun, live=False))
         pending, self._pending = self._pending, []
         for notice in pending:
             self.update(notice)
+        return turn
 
     def end(self, stop_reason: str) -> None:
         """End the turn."""
@@ -98,13 +89,8 @@ class ConversationState:
 
     @property
     def prompt_runs(self) -> bool:
-        """True while a turn runs that is not a replay."""
-        return self.running is not None and not self.running.is_replay
-
-    @property
-    def stop(self) -> Stop | None:
-        """Stop of the running turn."""
-        return self.running.stop if self.running else None
+        """True while the agent answers a prompt."""
+        return self.running is not None and self.running.kind == "prompt"
 
     def open_session(self, session: SessionState) -> None:
         """Note that updates belong to this session from now on."""
@@ -186,7 +172,8 @@ class ConversationState:
         for entry in entries:
             self._unshown[entry.id] = entry
             if isinstance(entry, ToolCall) and self.prompt_runs:  # what a replay shows was done long ago
-                self._observe_call(entry)
+                if self.running and self.running.recording:
+                    self.running.recording.observe(entry)
                 if self._locator is not None:
                     self._locator.add(entry)
         if self._locator is None or not (self._locator.is_busy and self.prompt_runs):

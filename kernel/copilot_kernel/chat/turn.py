@@ -1,11 +1,12 @@
-"""One turn: what shows it (`View`), and how the user stops it (`Stop`)."""
+"""One turn while it runs (`Turn`): what shows it (`View`), and how the user stops it (`Stop`)."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 import anyio
 
@@ -13,6 +14,7 @@ from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..conversation.model import Entry
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
+from ..undo.history import Recording
 
 # Seconds after the first press of ■ in which another one counts as part of a double click.
 DOUBLE_CLICK_SECONDS = 0.3
@@ -104,3 +106,23 @@ class Stop:
                 yield scope
             finally:
                 self._scopes.discard(scope)
+
+
+TurnKind = Literal["prompt", "replay"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Turn:
+    """What belongs to one turn, from its first to its last moment; `ConversationState.begin` makes it.
+
+    Of the kind `replay`, it shows an earlier conversation again, and the agent does nothing. `number` counts the turns
+    of the conversation. `recording` sees the calls for undo, unless that is off.
+    """
+
+    kind: TurnKind
+    number: int
+    view: View
+    recording: Recording | None = None
+    stop: Stop = field(default_factory=Stop)
+    # What the user says to the agent meanwhile: it goes to the agent after the turn.
+    follow_ups: list[str] = field(default_factory=list)

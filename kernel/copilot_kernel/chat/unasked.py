@@ -86,7 +86,7 @@ class UnaskedActionMonitor:
         """
         turn = state.running
         is_late = state.is_resumed and is_new and call.outcome.reported == "completed"
-        if is_late or (turn is not None and turn.is_replay):
+        if is_late or (turn is not None and turn.kind == "replay"):
             self._replayed.add(call.id)
         return call.id not in self._replayed and not call.call_id.startswith(OUR_PREFIX)
 
@@ -112,10 +112,10 @@ class UnaskedActionMonitor:
             self._harmless[call.id] = call
             return now
         after = reduce.mark(now, call.id, mark)
-        stop = state.stop
-        if mark.covered or self._policy.settings.on_unasked != "cancel" or stop is None or stop.pressed:
+        turn = state.running
+        if mark.covered or self._policy.settings.on_unasked != "cancel" or turn is None or turn.stop.pressed:
             return after
-        stop.press(by_user=False)
+        turn.stop.press(by_user=False)
         title = TURN_STOPPED.format(visible_line(subject_of(call)), visible_line(mark.words))
         return reduce.reduce(after, NoticeUpdate("error", title))
 

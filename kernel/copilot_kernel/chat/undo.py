@@ -21,7 +21,7 @@ from ..errors import UsageError
 from ..notebook.live import OpenDocuments
 from ..rendering.plain import visible_line
 from ..undo.cells import CellLog
-from ..undo.history import NOT_ALL_RECORDED, Outcome, UndoHistory, UndoPlan
+from ..undo.history import NOT_ALL_RECORDED, Outcome, Recording, UndoHistory, UndoPlan
 from ..undo.record import ChangedFile, ListedChange, TurnFiles, listed
 from ..undo.tree import UNKNOWN
 
@@ -77,15 +77,16 @@ class Undo:
         return tuple(file for file in seen if not file.is_certain)
 
     @asynccontextmanager
-    async def recording(self, number: Callable[[], int]) -> AsyncIterator[None]:
+    async def recording(self, number: Callable[[], int]) -> AsyncIterator[Recording | None]:
         """Record a turn; `number` returns its number at the end."""
-        self.history.begin()
+        recording = self.history.begin()
         try:
-            yield
+            yield recording
         finally:
             self._session_of[number()] = self._session
-            with anyio.CancelScope(shield=True):
-                await self.history.end(number())
+            if recording:
+                with anyio.CancelScope(shield=True):
+                    await self.history.end(recording, number())
 
     def add_cells(self, number: int, cells: CellLog) -> None:
         """A turn that was recorded has changed `cells`, too."""
@@ -109,10 +110,9 @@ class Undo:
         self.undone(plan.turn.number, outcome.done)
         return outcome
 
-    async def begun(self, session: str) -> None:
-        """Wait until the turn can be recorded, whose prompt goes to `session`."""
+    def begun(self, session: str) -> None:
+        """Note that the prompt of the turn goes to `session`."""
         self._session, self._announced = session, 0
-        await self.history.begun()
 
     def preamble(self) -> tuple[Block, ...]:
         """Return what the agent has to know with this prompt. It goes with each prompt until it is acknowledged."""

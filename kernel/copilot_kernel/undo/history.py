@@ -98,6 +98,60 @@ class _Snapshots:
         taken.append(self._repository.snapshot(is_over.is_set, since))
 
 
+class Recording:
+    """Records one turn: the files that its calls name, and a snapshot before and after it."""
+
+    def __init__(self, recorder: TurnRecorder, snapshots: _Snapshots) -> None:
+        self._recorder, self._snapshots = recorder, snapshots
+        self._start: Snapshot | None = None
+        self._is_hanging = False
+        snapshots.begin()
+
+    async def begun(self) -> None:
+        """Wait until the agent may begin, at most SNAPSHOT_SECONDS after the beginning."""
+        if self._start is None:
+            self._start = await to_thread.run_sync(self._snapshots.wait, abandon_on_cancel=True)
+
+    def observe(self, call: ToolCall) -> None:
+        """Note a new or changed call of the running turn, which may write soon.
+
+        Waits for the disk, at most SNAPSHOT_SECONDS: if it hangs, later changes of the turn cannot be undone.
+        """
+        if not self._is_hanging and self._recorder.note(call):
+            thread = Thread(target=self._recorder.look, args=(call,), daemon=True)
+            thread.start()
+            thread.join(SNAPSHOT_SECONDS)
+            self._is_hanging = thread.is_alive()
+
+    async def end(self, number: int) -> TurnFiles | None:
+        """Return what turn `number` changed or ran; None if that is nothing."""
+        recorder, start = self._recorder, self._start
+        if start is None or not recorder.calls:
+            return None
+        commands = changes_of(tuple(recorder.calls.values()), recorder.tree.root).commands
+        lost = tuple(recorder.finish(Snapshot(NOT_ALL_RECORDED), start))
+        turns = [TurnFiles(number, lost, commands=commands, notes=(NOT_ALL_RECORDED,))]
+        if not self._is_hanging:
+            self._snapshots.begin(start)
+            with anyio.move_on_after(2 * SNAPSHOT_SECONDS):
+                work = partial(self._finished, turns[0], start)
+                turns.append(await to_thread.run_sync(work, abandon_on_cancel=True))
+        if not (turns[-1].files or commands or turns[-1].notes):
+            return None
+        return replace(turns[-1], new_folders=tuple(sorted(recorder.new_folders, key=len, reverse=True)))
+
+    def _finished(self, turn: TurnFiles, start: Snapshot) -> TurnFiles:
+        """Return the record with the files as they are now. Runs in a thread."""
+        self._recorder.close()
+        end = self._snapshots.wait()
+        files = tuple(self._recorder.finish(start, end))
+        problem, unread = start.problem or end.problem, sorted({*start.unread, *end.unread})
+        if problem == NO_GIT:
+            return replace(turn, files=(), notes=(CELLS_ONLY,) if files or turn.commands else ())
+        notes = (NAMED_ONLY.format(problem),) if problem else (UNREAD.format(named(unread)),) if unread else ()
+        return replace(turn, files=files, notes=notes if turn.commands else ())
+
+
 class UndoHistory:
     """Undo history of a conversation in `folder`; contents of files are saved below `state`.
 
@@ -108,9 +162,6 @@ class UndoHistory:
         self.tree, self._is_on = Tree(folder), is_on
         self._repository = Repository(self.tree, state / "undo")
         self._snapshots = _Snapshots(self._repository)
-        self._recorder: TurnRecorder | None = None
-        self._is_hanging = False
-        self._start: Snapshot | None = None
         # Turns by number, without those that changed nothing.
         self.turns: dict[int, TurnFiles] = {}
         self._notebooks: set[str] = set()
@@ -131,45 +182,16 @@ class UndoHistory:
         if self._is_on:
             self._snapshots.begin()
 
-    def begin(self) -> None:
-        """Begin a turn with a snapshot, without waiting for it."""
-        if self._is_on:
-            self._recorder = TurnRecorder(self.tree, self._repository.store, self._is_excluded)
-            self._start, self._is_hanging = None, False
-            self._snapshots.begin()
+    def begin(self) -> Recording | None:
+        """Begin to record a turn; None if undo is off."""
+        if not self._is_on:
+            return None
+        return Recording(TurnRecorder(self.tree, self._repository.store, self._is_excluded), self._snapshots)
 
-    async def begun(self) -> None:
-        """Wait until the agent may begin, at most SNAPSHOT_SECONDS after `begin`."""
-        if self._recorder is not None and self._start is None:
-            self._start = await to_thread.run_sync(self._snapshots.wait, abandon_on_cancel=True)
-
-    def observe(self, call: ToolCall) -> None:
-        """Note a new or changed call of the running turn, which may write soon.
-
-        Waits for the disk, at most SNAPSHOT_SECONDS: if it hangs, later changes of the turn cannot be undone.
-        """
-        if self._recorder is not None and not self._is_hanging and self._recorder.note(call):
-            thread = Thread(target=self._recorder.look, args=(call,), daemon=True)
-            thread.start()
-            thread.join(SNAPSHOT_SECONDS)
-            self._is_hanging = thread.is_alive()
-
-    async def end(self, number: int) -> None:
-        """End the turn and record it under `number`. Takes at most twice SNAPSHOT_SECONDS."""
-        recorder, start, self._recorder = self._recorder, self._start, None
-        if recorder is None or start is None or not recorder.calls:
-            return
-        commands = changes_of(tuple(recorder.calls.values()), self.tree.root).commands
-        lost = tuple(recorder.finish(Snapshot(NOT_ALL_RECORDED), start))
-        turns = [TurnFiles(number, lost, commands=commands, notes=(NOT_ALL_RECORDED,))]
-        if not self._is_hanging:
-            self._snapshots.begin(start)
-            with anyio.move_on_after(2 * SNAPSHOT_SECONDS):
-                work = partial(self._finished, turns[0], recorder, start)
-                turns.append(await to_thread.run_sync(work, abandon_on_cancel=True))
-        if turns[-1].files or commands or turns[-1].notes:
-            new_folders = tuple(sorted(recorder.new_folders, key=len, reverse=True))
-            self.turns[number] = replace(turns[-1], new_folders=new_folders)
+    async def end(self, recording: Recording, number: int) -> None:
+        """Keep what was recorded as turn `number`. Takes at most twice SNAPSHOT_SECONDS."""
+        if turn := await recording.end(number):
+            self.turns[number] = turn
         while len(self.turns) > MAX_TURNS:
             del self.turns[min(self.turns)]
 
@@ -219,7 +241,6 @@ class UndoHistory:
 
     def close(self) -> None:
         """Forget all turns and delete the saved contents."""
-        self._recorder = None
         self.turns.clear()
         self._snapshots.wait()
         self._repository.close()
@@ -247,14 +268,3 @@ class UndoHistory:
             return "" if self.tree.replace(file.path, file.after, file.before, data) else CHANGED_SINCE
         except OSError as error:
             return error.strerror or str(error)
-
-    def _finished(self, turn: TurnFiles, recorder: TurnRecorder, start: Snapshot) -> TurnFiles:
-        """Return the record with the files as they are now. Runs in a thread."""
-        recorder.close()
-        end = self._snapshots.wait()
-        files = tuple(recorder.finish(start, end))
-        problem, unread = start.problem or end.problem, sorted({*start.unread, *end.unread})
-        if problem == NO_GIT:
-            return replace(turn, files=(), notes=(CELLS_ONLY,) if files or turn.commands else ())
-        notes = (NAMED_ONLY.format(problem),) if problem else (UNREAD.format(named(unread)),) if unread else ()
-        return replace(turn, files=files, notes=notes if turn.commands else ())

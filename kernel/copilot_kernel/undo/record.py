@@ -88,7 +88,7 @@ class TurnRecorder:
     """
 
     def __init__(self, tree: Tree, store: Callable[[str, bytes], None], is_excluded: Callable[[str], bool]) -> None:
-        self._tree, self._store, self._is_excluded = tree, store, is_excluded
+        self.tree, self._store, self._is_excluded = tree, store, is_excluded
         self._named: dict[str, _Named] = {}
         # All, as they were seen last.
         self.calls: dict[int, ToolCall] = {}
@@ -109,10 +109,10 @@ class TurnRecorder:
         folder, paths = inputs.folder(call.raw_input), self._paths.setdefault(call.id, set())
         for named in inputs.read(call).paths:
             with suppress(HostError):  # it is outside
-                whole = os.path.join(self._tree.root, folder, named.removeprefix("file://"))
-                paths.add("/".join(locate(self._tree.root, whole).parts))
+                whole = os.path.join(self.tree.root, folder, named.removeprefix("file://"))
+                paths.add("/".join(locate(self.tree.root, whole).parts))
                 folder_of_link, name = os.path.split(whole)
-                link = posixpath.normpath(posixpath.join(self._tree.relative(folder_of_link) or "", name))
+                link = posixpath.normpath(posixpath.join(self.tree.relative(folder_of_link) or "", name))
                 if link in self._named:  # it was a file before
                     paths.add(link)
         for path in paths:
@@ -145,7 +145,7 @@ class TurnRecorder:
         state = self._read(path)
         if path not in self._named:
             parents = (each for each in PurePosixPath(path).parents if each.parts)
-            self.new_folders |= {str(each) for each in parents if not Path(self._tree.root, each).exists()}
+            self.new_folders |= {str(each) for each in parents if not Path(self.tree.root, each).exists()}
             self._named[path] = _Named(state, state, state, is_late=call is not None and _is_done(call))
         named = self._named[path]
         seen = named.calls.get(call.id) if call else None
@@ -162,7 +162,7 @@ class TurnRecorder:
 
     def _read(self, path: str) -> FileState:
         """Read and save what is there."""
-        state, data = self._tree.read(path)
+        state, data = self.tree.read(path)
         if state.kind in ("file", "link"):
             try:
                 self._store(state.content, data)
