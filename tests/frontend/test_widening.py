@@ -96,7 +96,7 @@ def test_a_command_of_the_agents_own_needs_the_users_answer_and_is_shown_from_th
         assert (shown.error, "⚠ does not ask: /allow-all on" in shown.text) == (None, True)
         assert made.status("Its own commands and modes") == "does not ask: /allow-all on"
         reports = list[Sequence[str]]()
-        made.kernel_session._notebook = SimpleNamespace(turn=SimpleNamespace(report=reports.append))
+        made.kernel_session._notebook = SimpleNamespace(reporter=SimpleNamespace(report=reports.append))
         assert "The agent will no longer ask" in made.run("%mode autopilot", answer="1").text
         assert reports[-1] == ("does not ask: mode autopilot",)
         assert made.run("%mode agent").error is None

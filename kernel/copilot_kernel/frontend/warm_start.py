@@ -27,6 +27,7 @@ UNUSED_SECONDS = 300.0
 
 _NEEDED = (
     "chat",
+    "chat.introduction",
     "frontend.cell_output",
     "frontend.commands",
     "frontend.context",
