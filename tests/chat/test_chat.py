@@ -132,4 +132,4 @@ async def test_a_changed_notebook_that_is_open_is_named(opened: Open, project: P
     book.opened = [str(project / "book.ipynb"), str(project / "other.ipynb")]
     async with opened(live=book, permission_mode="acceptEdits") as chat:
         turn = await ask(chat, "demo: create book.ipynb x\ncreate closed.ipynb x")
-        assert (await chat.changes(turn)).opened == ("book.ipynb",)
+        assert (await chat.end_of(turn)).changes.opened == ("book.ipynb",)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import TextBlock, UsageUpdate
-from copilot_kernel.chat import TurnOutcome
+from copilot_kernel.chat import TurnEnd, TurnOutcome
 from copilot_kernel.conversation.model import Attachment, Message, Notice
 from copilot_kernel.frontend.display import NO_OPTIONS, Display
 from copilot_kernel.frontend.open_question import AskLine, OpenQuestion
@@ -54,6 +54,11 @@ class Scene:
         options: dict[str, Any] = {"cwd": "/project", "loop": self.loop, "activity_timeout": activity_timeout}
         self.display = Display(self.cell, **options)
 
+    def finish(self, **more: Any) -> None:
+        """The turn ends, with these members of its outcome."""
+        fields = {"number": 1, "stop_reason": "end_turn", "text": "", "tool_calls": (), "session_id": "s", "agent": "A"}
+        self.display.finish(TurnEnd.reported(TurnOutcome(**{**fields, **more}), "/project"))
+
     async def ask(self, asked: Asked) -> asyncio.Task[str]:
         """Ask, until the question stands there or waits for a seat."""
         asking = asyncio.create_task(self.display.questions.ask(asked))
@@ -64,11 +69,6 @@ class Scene:
     def plain(self) -> list[str]:
         self.loop.pass_time(1.0)
         return self.cell.plain
-
-
-def turn(**more: Any) -> TurnOutcome:
-    fields = {"number": 1, "stop_reason": "end_turn", "text": "", "tool_calls": (), "session_id": "s", "agent": "A"}
-    return TurnOutcome(**{**fields, **more})
 
 
 # -- entries --------------------------------------------------------------------------------------------------------
@@ -123,14 +123,14 @@ async def test_a_notebook_is_drawn_again_a_batch_run_is_drawn_once_a_console_is_
 )
 async def test_a_turn_that_was_stopped_ends_with_one_line(live: bool, more: dict[str, Any], shown: list[str]) -> None:
     scene = Scene(live=live)
-    scene.display.finish(turn(stop_reason="cancelled", model="m", mode="edit", seconds=2.0, **more))
+    scene.finish(stop_reason="cancelled", model="m", mode="edit", seconds=2.0, **more)
     assert scene.cell.plain == shown
 
 
 async def test_the_footer_comes_last_marked_as_such() -> None:
     scene = Scene()
     scene.display.show(said(1, "Yes."))
-    scene.display.finish(turn(model="m", context=UsageUpdate(1000, 4000), seconds=2.0))
+    scene.finish(model="m", context=UsageUpdate(1000, 4000), seconds=2.0)
     assert scene.cell.plain == ["Yes.", "A, m · 2.0 s"]
     assert [list(each or ()) for each in scene.cell.metadata] == [[], ["copilot_kernel"]]
 

@@ -5,7 +5,7 @@ from typing import Any
 import nbformat
 import pytest
 from copilot_kernel.acp.messages import Diff
-from copilot_kernel.chat import TurnOutcome
+from copilot_kernel.chat import TurnEnd, TurnOutcome
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.frontend.display import Display
 
@@ -29,7 +29,7 @@ def saved(*, live: bool = True, **options: Any) -> Any:
     cell = RecordingCell(live=live)
     display = Display(cell, cwd="/project", loop=Loop(), **options)
     display.show(said(0, "Done."))
-    display.finish(TURN)
+    display.finish(TurnEnd.reported(TURN, "/project"))
     outputs = [
         nbformat.v4.new_output("display_data", data=data, metadata=metadata or {})
         for (_, data), metadata in zip(cell.sent, cell.metadata, strict=True)

@@ -18,6 +18,7 @@ from copilot_kernel.notebook.live import (
     VariableSummary,
 )
 from copilot_kernel.notebook.tools import GateDecision, Proposal, Tool
+from copilot_kernel.undo.cells import CellLog
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAAEElEQVR4nGNgYPgPRwgWAFKXBfsAAAAASUVORK5CYII="
 """3×2 pixels."""
@@ -37,9 +38,10 @@ def raised(*lines: str) -> dict[str, Any]:
 
 
 class FakeNotebook:
-    """A `LiveNotebook`. `run` says what running a source gives; `done` holds what was done, in order."""
+    """A `NotebookInTurn`. `run` says what running a source gives; `done` holds what was done, in order."""
 
     has_variables = True
+    paths: tuple[str, ...] = ()
     reporter = PageReporter()
 
     def __init__(self, *sources: str, **more: Any) -> None:
@@ -48,6 +50,7 @@ class FakeNotebook:
         self.run: Callable[[str], RunResult] = lambda source: RunResult(7, True, (stream(f"ran {source}\n"),))
         self.done: list[tuple[Any, ...]] = []
         self.opened: list[str] = []
+        self.log = CellLog()
         self.blocks: anyio.Event | None = None
         self.error: CellError | None = None
 

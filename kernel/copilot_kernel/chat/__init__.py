@@ -4,5 +4,6 @@ from ..conversation.outcome import TurnOutcome
 from .chat import Chat
 from .factory import open_chat
 from .turn import Unattended, View
+from .turn_end import NotebookInTurn, TurnEnd
 
-__all__ = ["Chat", "TurnOutcome", "Unattended", "View", "open_chat"]
+__all__ = ["Chat", "NotebookInTurn", "TurnEnd", "TurnOutcome", "Unattended", "View", "open_chat"]

@@ -23,9 +23,7 @@ from ..config import SANDBOXED, Settings
 from ..conversation.model import Conversation, ToolCall
 from ..conversation.outcome import FAILED, TurnOutcome
 from ..errors import AgentError, CopilotError, UsageError
-from ..notebook.live import LiveNotebook
 from ..permissions.rulebook import Rulebook
-from ..rendering.changes import TurnChanges
 from ..rendering.status import STARTING
 from .activity import ActivityLine
 from .agent import Agent, auth_method, readable
@@ -44,6 +42,7 @@ from .slash import AgentCommands, as_text, has_slash
 from .state import ConversationState
 from .trust import TrustGate
 from .turn import Stop, Turn, View
+from .turn_end import NotebookInTurn, TurnEnd
 from .unasked import UnaskedActionMonitor
 from .undo import Undo
 
@@ -75,7 +74,7 @@ class Chat:
     failures: FailureFilter
     monitor: UnaskedActionMonitor
     locator: DiffLocator
-    notebook: LiveNotebook | None
+    notebook: NotebookInTurn | None
     # One turn at a time.
     turns: anyio.Lock
 
@@ -136,17 +135,18 @@ class Chat:
                     blocks = (TextBlock(as_text(words)),)
                     turn = self.state.begin("prompt", view, blocks, recording)
                     outcome = outcome.joined(await self._run(turn, partial(self._prompt, turn, blocks)))
-                return outcome
             finally:
                 if turn.follow_ups:
                     self.state.update(NoticeUpdate("warning", UNSENT.format(" ".join(turn.follow_ups))))
+        return replace(outcome, undo=self.undo.key(outcome.number))
 
-    async def changes(self, turn: TurnOutcome) -> TurnChanges:
-        """Return what `turn`, the last one, has changed, and what else changed meanwhile. Reads the files."""
+    async def end_of(self, turn: TurnOutcome) -> TurnEnd:
+        """Return the end of `turn`, the last one, with what else changed meanwhile. Reads the files."""
+        cells = await self.notebook.touched_cells() if self.notebook else ()
         found = await net_changes(turn, self.settings.folder, self.undo)
         opened = map(os.path.realpath, await self.notebook.open_notebooks() if self.notebook and found.files else ())
         paths = {os.path.realpath(os.path.join(found.cwd, file.path)): file.path for file in found.files}
-        return replace(found, opened=tuple(paths[each] for each in opened if each in paths))
+        return TurnEnd(turn, replace(found, opened=tuple(paths[each] for each in opened if each in paths)), cells)
 
     async def resume(self, session_id: str, view: View) -> TurnOutcome:
         """Switch to another session of the agent's; what was said in it is shown, where the agent can do that."""

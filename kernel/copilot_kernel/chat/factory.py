@@ -8,7 +8,6 @@ import anyio
 
 from ..acp.handlers import ClientHandlers
 from ..config import Settings, made_state_folder
-from ..notebook.live import LiveNotebook
 from .agent import Agent, RunningAgent
 from .agent_start import Connect
 from .chat import Chat
@@ -27,6 +26,7 @@ from .sessions import SessionManager
 from .slash import AgentCommands
 from .state import ConversationState, SessionUpdates
 from .trust import TrustGate
+from .turn_end import NotebookInTurn
 from .unasked import UnaskedActionMonitor
 from .undo import Undo
 
@@ -37,7 +37,7 @@ def open_chat(
     retry: Retry | None = None,
     connect: Connect | None = None,
     place: str = "",
-    live: LiveNotebook | None = None,
+    live: NotebookInTurn | None = None,
 ) -> Chat:
     """Build a chat, each of its parts after those that it needs.
 
@@ -52,7 +52,7 @@ def open_chat(
     our_calls, failures = OurCalls(), FailureFilter(running)
     policy, approvals = PolicyEvaluator(settings, running.is_sandboxed, live), Approvals()
     monitor, locator = UnaskedActionMonitor(policy, approvals), DiffLocator(settings.folder)
-    undo = Undo(settings, folder, turns)
+    undo = Undo(settings, folder, turns, live)
     stages = (our_calls.filter,)
     state = ConversationState(stages, failures.filter, monitor.watch, locator)
     updates = SessionUpdates(state)

@@ -24,6 +24,7 @@ from ..undo.cells import CellLog
 from ..undo.history import NOT_ALL_RECORDED, Outcome, Recording, UndoHistory, UndoPlan
 from ..undo.record import ChangedFile, ListedChange, TurnFiles, listed
 from ..undo.tree import UNKNOWN
+from .turn_end import NotebookInTurn
 
 UNDO_OFF = "Undo is off: the setting `undo` is false."
 UNDONE_PREAMBLE = (
@@ -38,10 +39,12 @@ class Undo:
     runs.
     """
 
-    def __init__(self, settings: Settings, state: Path, turns: anyio.Lock) -> None:
+    def __init__(
+        self, settings: Settings, state: Path, turns: anyio.Lock, notebook: NotebookInTurn | None = None
+    ) -> None:
         self.history = UndoHistory(settings.folder, state, notebook_at_start(), is_on=settings.undo)
         self.content_before, self.leave_out = self.history.content_before, self.history.leave_out
-        self._turns, self._is_on = turns, settings.undo
+        self._turns, self._is_on, self._notebook = turns, settings.undo, notebook
         # By session, what it has to know; the session of the last prompt, and how much of it went with that.
         self._undone: dict[str, list[str]] = {}
         self._session, self._announced = "", 0
@@ -79,7 +82,7 @@ class Undo:
     @asynccontextmanager
     async def recording(self, number: Callable[[], int]) -> AsyncIterator[Recording | None]:
         """Record a turn; `number` returns its number at the end."""
-        recording = self.history.begin()
+        recording, cells = self.history.begin(), self._notebook.log if self._notebook else CellLog()
         try:
             yield recording
         finally:
@@ -87,12 +90,10 @@ class Undo:
             if recording:
                 with anyio.CancelScope(shield=True):
                     await self.history.end(recording, number())
-
-    def add_cells(self, number: int, cells: CellLog) -> None:
-        """A turn that was recorded has changed `cells`, too."""
-        if self._is_on and cells.changes:
-            turn = self.history.turns.get(number, TurnFiles(number))
-            self.history.turns[number] = replace(turn, cells=cells)
+                self.leave_out(self._notebook.paths if self._notebook else ())
+                if cells.changes:
+                    turn = self.history.turns.get(number(), TurnFiles(number()))
+                    self.history.turns[number()] = replace(turn, cells=cells)
 
     async def plan(self, number: int, shown: OpenDocuments) -> UndoPlan:
         """Return `UndoHistory.plan`. Raises UsageError if turns are not recorded."""

@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
-from ..chat.turn_record import metadata_of
 from ..conversation.model import Attachment, Entry, Message
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
-from ..rendering.changes import TurnChanges, changes_of
-from ..rendering.failure import render_failure
-from ..rendering.footer import footer_bundles
 from .batch import Batch
-from .cell import Bundle, Cell
+from .cell import Cell
 from .console import Console
 from .open_question import OpenQuestion
 from .other_questions import ElicitationQuestion
@@ -33,7 +28,7 @@ from .permission_question import PermissionQuestion
 from .questions import Questions
 
 if TYPE_CHECKING:
-    from ..chat import TurnOutcome
+    from ..chat import TurnEnd
 
 T = TypeVar("T")
 
@@ -64,9 +59,8 @@ class Display:
         self.questions = Questions(cell, self._output, page or PageReporter(), activity_timeout)
         # For forms, which are no entries of the conversation: negative numbers.
         self._ids = count(-1, -1)
-        self._turn: TurnOutcome | None = None
-        self._changes: TurnChanges | None = None
-        self._undone: dict[str, None] = {}
+        self.end: TurnEnd | None = None
+        """The end of the turn, once it is shown."""
 
     def show(self, entry: Entry) -> None:
         """`entry` is new or changed; of a prompt, a replay shows all, and other cells what came from the notebook."""
@@ -105,53 +99,21 @@ class Display:
         if isinstance(self._output, OutputArea):
             await self._output.drawn()
 
-    def finish(
-        self, turn: TurnOutcome, cells: Sequence[tuple[str, str, str]] = (), changes: TurnChanges | None = None
-    ) -> None:
-        """The turn is over: send what waits, and its ending, with the record as metadata of what comes first.
-
-        What a failed turn has changed stands below the error. `cells`: see `footer_bundles`. Without `changes`,
-        those that the calls report.
-        """
+    def finish(self, end: TurnEnd) -> None:
+        """The turn is over: send what waits, and its end."""
         self._output.settle()
-        if self._replays:  # nothing was done now
-            turn = replace(turn, tool_calls=())
-        changes = changes or changes_of(turn.tool_calls, self._cwd)
-        if not self._cell.live:  # another program's changes are not to be compared
-            changes = replace(changes, also=(), more=0)
-        self._turn, self._changes, self._cells = turn, changes, cells
-        self._ending_ids = [self._output.add(*each) for each in self._endings(turn, changes)]
+        self.end = end
+        self._ending_ids = [self._output.add(*each) for each in end.shown(is_batch=not self._cell.live)]
 
-    def undone(self, files: Sequence[str], cells: Sequence[str]) -> None:
-        """These files were restored, and all cells that it changed, if they are named: the ending says so.
-
-        It is updated where it can be, and its record with it.
-        """
-        turn, before = self._turn, self._changes
-        if turn is None or before is None:
-            return
-        left, also = ([each for each in group if each.path not in files] for group in (before.files, before.also))
-        gone = (each.path for each in (*before.files, *before.also) if each.path in files)
-        self._undone |= dict.fromkeys((*gone, *cells))
-        self._changes, self._cells = replace(before, files=tuple(left), also=tuple(also)), () if cells else self._cells
-        self._turn = turn if left or also or self._cells else replace(turn, undo="")
-        shown = self._endings(self._turn, self._changes)
+    def undone(self, files: Sequence[str], cells: Sequence[str]) -> TurnEnd:
+        """These were restored (see `TurnEnd.without`): the end of the turn, updated where it can be."""
+        assert self.end is not None
+        self.end = self.end.without(files, cells)
+        shown = self.end.shown(is_batch=not self._cell.live)
         for display_id, (bundle, metadata) in zip(self._ending_ids, shown, strict=False):
             if display_id:
                 self._cell.update(bundle, display_id=display_id, metadata=metadata)
-
-    def _endings(self, turn: TurnOutcome, changes: TurnChanges) -> Iterator[tuple[Bundle, dict[str, Any]]]:
-        """Each with its metadata."""
-        live, undone = self._cell.live, tuple(self._undone)
-        record = metadata_of(turn, changes, is_batch=not live, undone=undone)
-        failure = [render_failure(turn.failure)] if turn.failure is not None else []
-        shown = footer_bundles(turn, changes, timed=live, cells=self._cells, undone=undone)
-        yield from ((each, {} if number else record) for number, each in enumerate((*failure, *shown)))
-
-    @property
-    def changed_files(self) -> tuple[str, ...]:
-        """Files that the turn has changed and that were not undone, also if it failed."""
-        return tuple(file.path for file in self._changes.files) if self._changes else ()
+        return self.end
 
     def close(self) -> None:
         """Send what waits, also if the turn failed. What comes later is still drawn, as long as the kernel lives."""

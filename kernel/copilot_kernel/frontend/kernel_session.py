@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -147,7 +147,7 @@ class KernelSession(ChatRunner):
         """The turn, as it is shown in the cell, also if it has failed. `key`: see `OldTurn.prompt`."""
         from .display import Display
 
-        settings, turn = self.command_context.settings, None
+        settings = self.command_context.settings
         page = self._notebook.reporter if self._notebook and settings.notebook_tools else PageReporter()
         page.begin(self._agent_title)
         blocks = await self._collect(text, values)
@@ -158,15 +158,11 @@ class KernelSession(ChatRunner):
         before = {*cell.shown}
         display = Display(cell, cwd=settings.folder, activity_timeout=settings.activity_timeout, page=page)
         try:
-            try:
-                turn = await self.ask(blocks, display)
-            finally:
-                undo = self._noted_for_undo()
-            turn = replace(turn, undo=undo)
+            turn = await self.ask(blocks, display)
             await self._finish(turn, display)
         finally:
             display.close()
-            self._note_rerun(cell, key, turn, display, before)
+            self._note_rerun(cell, key, display, before)
         return turn
 
     async def _collect(self, text: str, values: dict[str, str]) -> list[Block]:
@@ -184,29 +180,27 @@ class KernelSession(ChatRunner):
 
     async def _finish(self, turn: TurnOutcome, display: Display) -> None:
         """Show what `turn` has changed; an interrupt leaves it its ending."""
-        cells, changes = list[tuple[str, str, str]](), None
+        from ..chat import TurnEnd
+
+        end = TurnEnd.reported(turn, self.command_context.settings.folder)
         try:
-            cells += await self._notebook.touched_cells() if self._notebook else ()
-            changes = await self.chat.changes(turn) if self.chat else None
+            end = await self.chat.end_of(turn) if self.chat else end
             await display.drawn()
         finally:
-            display.finish(turn, cells, changes)
+            display.finish(end)
 
-    def _note_rerun(
-        self, cell: Cell, key: str, turn: TurnOutcome | None, display: Display, before: set[object]
-    ) -> None:
+    def _note_rerun(self, cell: Cell, key: str, display: Display, before: set[object]) -> None:
         """Note the turn for the next run of its cell, which showed `before` until then."""
         from .rerun import OldTurn
 
-        is_answer = turn is not None and turn.failure is None
-        if is_answer or display.changed_files:  # else nothing was done, and the turn before it is still the last
-            is_kept = is_answer and self.command_context.settings.rerun != "run"  # else it is never shown again
-            answer = turn if is_kept else None
-            shown = tuple(each for name, each in cell.shown.items() if name not in before) if is_kept else ()
-            old = OldTurn(key, display.changed_files, shown, answer)
+        end = display.end
+        if end and (end.answer or end.changed_files):  # else nothing was done, and the turn before it is still the last
+            answer = end.answer if self.command_context.settings.rerun != "run" else None  # else it is not shown again
+            shown = tuple(each for name, each in cell.shown.items() if name not in before) if answer else ()
+            old = OldTurn(key, end.changed_files, shown, answer)
             self._reruns.end(cell, old)
-            if turn is not None and turn.undo:
-                undone = self.command_context.undone | {turn.undo: partial(_undone, display, old)}
+            if end.outcome.undo:
+                undone = self.command_context.undone | {end.outcome.undo: partial(_undone, display, old)}
                 self.command_context.undone = dict(list(undone.items())[-MAX_UNDONE:])
 
     async def _introduce(self, cell: Cell) -> None:
@@ -222,16 +216,6 @@ class KernelSession(ChatRunner):
                 cell.display(render_notice(Notice(-1, 0, "info", line)))
             if vs_code.is_cell(cell.cell_id) and now.settings.notebook_tools:
                 cell.display(render_notice(Notice(-1, 0, "info", vs_code.AS_SAVED)))
-
-    def _noted_for_undo(self) -> str:
-        """Note the cells that the turn has changed. What `%undo` takes for it; empty if it has changed nothing."""
-        if self.chat is None:
-            return ""
-        undo, number = self.chat.undo, self.chat.conversation.turn
-        if self._notebook is not None:
-            undo.leave_out(self._notebook.paths)
-            undo.add_cells(number, self._notebook.log)
-        return undo.key(number)
 
     def report_notices(self, cell: Cell) -> None:
         """Report each once, as a warning in the cell."""
@@ -304,5 +288,4 @@ class KernelSession(ChatRunner):
 
 def _undone(display: Display, old: OldTurn, files: Sequence[str], cells: Sequence[str]) -> None:
     """Note that files were restored: the prompt's last turn no longer changed them."""
-    display.undone(files, cells)
-    old.files = display.changed_files
+    old.files = display.undone(files, cells).changed_files

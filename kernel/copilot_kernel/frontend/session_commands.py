@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from copilot_widgets.field import PickerField
 
 from ..acp.messages import SessionInfo
 from ..chat.choices import Choice
+from ..chat.turn_end import TurnEnd
 from ..errors import UsageError
 from ..rendering.plain import visible_line, visible_text
 from ..rendering.report import Report
@@ -162,7 +164,7 @@ async def _resume(context: CommandContext, output: CommandOutput, session: Sessi
     with output.replay(context.settings.folder) as view:
         turn = await context.chat_runner.do(lambda chat: chat.resume(session.id, view))
         await view.drawn()
-        view.finish(turn)
+        view.finish(TurnEnd.reported(replace(turn, tool_calls=()), context.settings.folder))  # nothing was done now
     return f"Resumed: {_name(session)}" if turn.session_id == session.id else ""
 
 

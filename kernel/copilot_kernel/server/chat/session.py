@@ -6,18 +6,16 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...acp.messages import Block, TextBlock
 from ...acp.results import short_name
-from ...chat import Chat, TurnOutcome
+from ...chat import Chat, TurnEnd, TurnOutcome
 from ...chat.attachments import mentions
 from ...config import Settings
 from ...conversation.model import Conversation
 from ...errors import CopilotError, UsageError
 from ...frontend.command_context import CommandContext
-from ...rendering.changes import TurnChanges
-from ...rendering.footer import footer_bundles
 from ...rendering.plain import one_line
 from ..catalogue import choose
 from ..limits import Limits
@@ -209,12 +207,9 @@ class ChatSession:
 
     async def _done(self, turn: TurnOutcome) -> SocketMessage:
         chat = self.context.chat_runner.chat
-        changes = await chat.changes(turn) if chat else TurnChanges()
-        done_only = TurnOutcome(turn.number, "end_turn", "", turn.tool_calls, "", "", standing=turn.standing)
-        brief = footer_bundles(done_only, changes, timed=False)
-        shown = footer_bundles(replace(turn, undo=""), changes, timed=True)
-        html = self.broadcaster.summaries[turn.number] = "".join(each["text/html"] for each in shown)
-        return done(turn.stop_reason, html, usage=turn.usage, changes=brief[0]["text/plain"] if brief else None)
+        end = await chat.end_of(turn) if chat else TurnEnd.reported(turn, self.context.settings.folder)
+        html = self.broadcaster.summaries[turn.number] = end.footer()
+        return done(turn.stop_reason, html, usage=turn.usage, changes=end.changes_in_words())
 
     async def _ensure_session(self) -> None:
         """An agent that was restarted may not remember; then what was said goes with the prompt."""
