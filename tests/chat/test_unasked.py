@@ -6,7 +6,12 @@ from typing import Any
 
 import anyio
 import pytest
+from copilot_kernel.acp.messages import TextBlock, ToolCallUpdate
 from copilot_kernel.chat import Chat, unasked
+from copilot_kernel.chat.permission import Approvals
+from copilot_kernel.chat.rules import PolicyEvaluator
+from copilot_kernel.chat.state import ConversationState
+from copilot_kernel.chat.unasked import UnaskedActionMonitor
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation import reduce
 from copilot_kernel.conversation.model import ToolCall
@@ -224,6 +229,19 @@ async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: l
 
 
 # -- on_unasked -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_turn_is_stopped_only_after_the_conversation_has_changed(project: Path) -> None:
+    policy = PolicyEvaluator(Settings(cwd=str(project), on_unasked="cancel"))
+    monitor = UnaskedActionMonitor(policy, Approvals())
+    state, person = ConversationState(watch=monitor.watch), Person()
+    turn, pressed = state.begin("prompt", person, [TextBlock("do it")]), list[bool]()
+    state.observers.append(lambda update: pressed.append(turn.stop.pressed))
+    update = ToolCallUpdate("1", begins=True, status="completed", kind="execute", raw_input={"command": "touch a"})
+    watched = monitor.watch(state, reduce.reduce(state.conversation, update))
+    assert (turn.stop.pressed, watched.stop) == (False, unasked.TURN_STOPPED.format("$ touch a", RAN))
+    state.update(update)
+    assert (pressed, turn.stop.by_user, person.notices) == ([False, True], False, [watched.stop])
 
 
 @chatting(on_unasked="cancel")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import anyio
 from msgspec.structs import replace
@@ -29,7 +30,16 @@ from .turn import Turn, TurnKind, View
 CallStage = Callable[[ToolCallUpdate, Conversation], ToolCallUpdate]
 Filter = Callable[[Update, Conversation], Iterable[Update]]
 """Filter of an update, before the conversation takes it in; gets the conversation until then."""
-Watch = Callable[["ConversationState", Conversation], Conversation]
+
+
+class Watched(NamedTuple):
+    """A conversation with marks, and why the running turn is to be stopped; empty if it is not."""
+
+    after: Conversation
+    stop: str = ""
+
+
+Watch = Callable[["ConversationState", Conversation], Watched]
 """Hook for the change that an update or a decision about a call makes; gets the conversation after it."""
 Observer = Callable[[Update | None], None]
 
@@ -38,19 +48,20 @@ MAX_VIEWS = 50
 
 
 class ConversationState:
-    """One conversation. An update of the agent's passes, in this order, `call_stages` if it is about a call,
-    `withhold`, `reduce`, `watch` and `locator`.
+    """One conversation. An update of the agent's passes, in this order:
 
-    Only the first two work on updates; `watch` marks what the reduced conversation shows, and `locator` adds to entries
-    later, since it waits for the disk: views see the changes after the one that it looks at only then, in their order.
-    The recording of a running turn sees each call that is new or has changed, before any view.
+    1. `call_stages`, if it is about a call, and 2. `withhold`: these work on updates;
+    3. `reduce`: the next conversation;
+    4. `watch`: marks what that shows, and may have the turn stopped, which happens after the change;
+    5. the recording of the running turn: sees each call that is new or has changed, before any view;
+    6. `locator`: adds to entries later, since it waits for the disk. Views see later changes only then, in their order.
     """
 
     def __init__(
         self,
         call_stages: Sequence[CallStage] = (),
         withhold: Filter = lambda update, before: (update,),
-        watch: Watch = lambda state, after: after,
+        watch: Watch = lambda state, after: Watched(after),
         locator: DiffLocator | None = None,
     ) -> None:
         self.conversation = Conversation()
@@ -111,11 +122,18 @@ class ConversationState:
     def update(self, update: Update) -> None:
         """Take in an update of our own, or one of the agent's that has passed the stages."""
         after = reduce.reduce(self.conversation, update)
-        self.advance(self._watch(self, after) if isinstance(update, ToolCallUpdate) else after, update)
+        self.take(self._watch(self, after) if isinstance(update, ToolCallUpdate) else Watched(after), update)
 
     def decide(self, entry_id: int, *, allowed: bool | None, words: str) -> None:
         """Note what became of a permission request; None: it was cancelled."""
-        self.advance(self._watch(self, reduce.decide(self.conversation, entry_id, allowed, words)))
+        self.take(self._watch(self, reduce.decide(self.conversation, entry_id, allowed, words)))
+
+    def take(self, watched: Watched, update: Update | None = None) -> None:
+        """Make the change, and then stop the turn, if it is to be stopped."""
+        self.advance(watched.after, update)
+        if watched.stop and self.running and not self.running.stop.pressed:
+            self.running.stop.press(by_user=False)
+            self.notify("error", watched.stop)
 
     def notify(self, severity: str, title: str) -> None:
         """Show the user a line; between two turns it waits for the next one."""

@@ -9,7 +9,6 @@ import time
 
 import anyio
 
-from ..acp.messages import NoticeUpdate
 from ..conversation import reduce
 from ..conversation.calls import went_on
 from ..conversation.model import Conversation, ToolCall, Unasked
@@ -20,7 +19,7 @@ from ..rendering.plain import visible_line
 from .our_calls import OUR_PREFIX
 from .permission import Approvals, Permissions
 from .rules import PolicyEvaluator
-from .state import ConversationState
+from .state import ConversationState, Watched
 
 # How long a call may be in progress before its question: some agents send the two in this order.
 RUNNING_SECONDS = 1.0
@@ -44,13 +43,13 @@ class UnaskedActionMonitor:
         self._suspects: dict[int, float] = {}
         self._suspected = anyio.Event()
 
-    def watch(self, state: ConversationState, after: Conversation) -> Conversation:
+    def watch(self, state: ConversationState, after: Conversation) -> Watched:
         """`after`, with a mark at each call that just went on without a question."""
-        before = state.conversation
+        before, watched = state.conversation, Watched(after)
         for entry in reduce.changed(before, after):
             if isinstance(entry, ToolCall) and self._concerns(state, entry, is_new=entry.id >= len(before.entries)):
-                after = self._check(state, after, entry)
-        return after
+                watched = self._check(watched, entry)
+        return watched
 
     async def run(self, state: ConversationState, permissions: Permissions) -> None:
         """Mark, during a turn, calls that stay in progress without a question."""
@@ -77,7 +76,7 @@ class UnaskedActionMonitor:
             del self._suspects[number]
             call = state.conversation.entries[number]
             if isinstance(call, ToolCall) and went_on(call) == "perhaps":
-                state.advance(self._marked(state, state.conversation, call))
+                state.take(self._marked(Watched(state.conversation), call))
 
     def _concerns(self, state: ConversationState, call: ToolCall, *, is_new: bool) -> bool:
         """Neither a replayed call, nor one of ours, which has its own question.
@@ -90,7 +89,7 @@ class UnaskedActionMonitor:
             self._replayed.add(call.id)
         return call.id not in self._replayed and not call.call_id.startswith(OUR_PREFIX)
 
-    def _check(self, state: ConversationState, now: Conversation, call: ToolCall) -> Conversation:
+    def _check(self, now: Watched, call: ToolCall) -> Watched:
         match went_on(call):
             case "perhaps" if call.unasked is None:
                 self._suspects.setdefault(call.id, time.monotonic())
@@ -99,25 +98,22 @@ class UnaskedActionMonitor:
                 pass
             case "unasked" | "refused" if call.unasked is None:
                 self._suspects.pop(call.id, None)
-                return self._marked(state, now, call)
+                return self._marked(now, call)
             case "no":
                 self._suspects.pop(call.id, None)
                 if call.unasked is None and self._changed_after_approval(call):
-                    return self._marked(state, now, call)
+                    return self._marked(now, call)
         return now
 
-    def _marked(self, state: ConversationState, now: Conversation, call: ToolCall) -> Conversation:
+    def _marked(self, now: Watched, call: ToolCall) -> Watched:
         mark = self._mark(call)
         if mark is None:
             self._harmless[call.id] = call
             return now
-        after = reduce.mark(now, call.id, mark)
-        turn = state.running
-        if mark.covered or self._policy.settings.on_unasked != "cancel" or turn is None or turn.stop.pressed:
-            return after
-        turn.stop.press(by_user=False)
-        title = TURN_STOPPED.format(visible_line(subject_of(call)), visible_line(mark.words))
-        return reduce.reduce(after, NoticeUpdate("error", title))
+        after = reduce.mark(now.after, call.id, mark)
+        if mark.covered or self._policy.settings.on_unasked != "cancel" or now.stop:
+            return Watched(after, now.stop)
+        return Watched(after, TURN_STOPPED.format(visible_line(subject_of(call)), visible_line(mark.words)))
 
     def _mark(self, call: ToolCall) -> Unasked | None:
         """The mark for a call that went on; None if it did nothing that it should have asked about."""
