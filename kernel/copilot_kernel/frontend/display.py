@@ -9,14 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
+from ..chat.turn_end import TurnEnd
 from ..conversation.model import Attachment, Entry, Message
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
+from ..rendering.changes import TurnChanges
 from .batch import Batch
 from .cell import Cell
 from .console import Console
@@ -26,9 +29,6 @@ from .output_area import OutputArea
 from .page_reporter import PageReporter
 from .permission_question import PermissionQuestion
 from .questions import Questions
-
-if TYPE_CHECKING:
-    from ..chat import TurnEnd
 
 T = TypeVar("T")
 
@@ -102,6 +102,8 @@ class Display:
     def finish(self, end: TurnEnd) -> None:
         """The turn is over: send what waits, and its end."""
         self._output.settle()
+        if self._replays:  # nothing was done now
+            end = TurnEnd(replace(end.outcome, tool_calls=()), TurnChanges())
         self.end = end
         self._ending_ids = [self._output.add(*each) for each in end.shown(is_batch=not self._cell.live)]
 

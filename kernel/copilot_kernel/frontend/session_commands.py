@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from copilot_widgets.field import PickerField
@@ -164,7 +163,7 @@ async def _resume(context: CommandContext, output: CommandOutput, session: Sessi
     with output.replay(context.settings.folder) as view:
         turn = await context.chat_runner.do(lambda chat: chat.resume(session.id, view))
         await view.drawn()
-        view.finish(TurnEnd.reported(replace(turn, tool_calls=()), context.settings.folder))  # nothing was done now
+        view.finish(TurnEnd.reported(turn, context.settings.folder))
     return f"Resumed: {_name(session)}" if turn.session_id == session.id else ""
 
 
