@@ -210,7 +210,7 @@ def test_axe_finds_nothing_serious_in_either_theme(chromium: Browser, chat_serve
     found = findings(chat.page, "body")
     for opener in ("Always allow ▾", "Deny and say why…"):
         chat.button(opener).first.click()
-    expect(chat.button("Always allow").first).to_be_enabled()
+    expect(chat.button("Let the agent remember it").first).to_be_enabled()
     chat.log.locator("pre.copilot-code").hover()
     found += findings(chat.page, "body")
     context.close()

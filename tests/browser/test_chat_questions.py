@@ -1,7 +1,7 @@
 """Questions of the agent on the chat page: what is shown, what can be pressed when, and what comes of it."""
 
 import pytest
-from copilot_kernel.rendering.answers import NO_REASON
+from copilot_kernel.rendering.answers import NO_REASON, WRITE_RULE
 from playwright.sync_api import expect
 
 from .chat_page import Chat
@@ -30,27 +30,28 @@ def test_a_command_is_shown_whole_and_runs_only_when_it_is_allowed(chat: Chat, c
     expect(chat.page.get_by_label("Message")).to_be_focused()
 
 
-def test_always_offers_a_rule_that_can_be_changed_and_last_what_the_agent_remembers(chat: Chat) -> None:
+def test_always_offers_rules_in_words_then_what_the_agent_remembers_and_a_rule_to_write(chat: Chat) -> None:
     chat.send("demo: shell echo one")
     answers = chat.log.get_by_role("article", name="Question").get_by_role("button")
     expect(answers.locator("visible=true")).to_have_text(["Allow once", "Deny", "Deny and say why…", "Always allow ▾"])
     chat.button("Always allow ▾").click()
+    offered = "Always allow running `echo one` in this conversation"
+    expect(chat.button(offered)).to_be_focused()
+    expect(answers.locator("visible=true")).to_have_text([offered, "Let the agent remember it", "Back"])
     rule = chat.log.get_by_role("textbox", name="Rule")
-    expect(rule).to_be_focused()
-    expect(rule).to_have_value("Bash(echo one)")
-    expect(chat.log.get_by_text("this rule covers, in this conversation.")).to_be_visible()
-    shown = answers.locator("visible=true")
-    expect(shown).to_have_text(["Always allow", "Back", "Always allow (the agent remembers it)"])
+    expect(rule).to_be_hidden()
     expect(chat.log.get_by_text("whatever it considers the same").locator("visible=true")).to_have_count(1)
-    chat.button("Back").click()
+    chat.page.keyboard.press("Escape")
     expect(chat.button("Always allow ▾")).to_be_focused()
     chat.button("Always allow ▾").click()
+    chat.log.get_by_text(WRITE_RULE).click()
+    expect(rule).to_have_value("Bash(echo one)")
     rule.fill("Bash")
-    expect(chat.button("Always allow")).to_be_enabled()
+    expect(chat.button("Save rule")).to_be_enabled()
     rule.press("Enter")
     expect(chat.log.get_by_role("alert").locator("visible=true")).to_contain_text("Save it again if you mean it.")
     rule.fill("Bash(echo *)")
-    chat.button("Always allow").click()
+    chat.button("Save rule").click()
     chat.expect("allowed by you; rule Bash(echo *) added for this session")
     chat.ready()
     chat.send("demo: shell echo two")

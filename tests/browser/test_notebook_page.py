@@ -6,8 +6,8 @@ import nbformat
 import pytest
 from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.question import Question
-from copilot_kernel.rendering.answers import answers_to
+from copilot_kernel.permissions.question import Question, RuleOffer
+from copilot_kernel.rendering.answers import WRITE_RULE, answers_to
 from copilot_kernel.rendering.question import QuestionView
 from msgspec import to_builtins
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -27,7 +27,11 @@ OPTIONS = (
     PermissionOption("always", "Always allow", "allow_always"),
 )
 COMMAND = ToolCall(1, 1, "x", "it", kind="execute", raw_input={"command": "it"})
-ANSWERS = to_builtins(answers_to(QuestionView(Question(1, COMMAND, OPTIONS, suggestion="Bash(it)"))))
+ANSWERS = to_builtins(
+    answers_to(
+        QuestionView(Question(1, COMMAND, OPTIONS, offers=(RuleOffer("Always allow it", "Bash(it)", "settings"),)))
+    )
+)
 DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -312,12 +316,11 @@ def test_a_reason_and_a_rule_are_given_on_the_page(context: BrowserContext, lab:
         driven.wait_heard({"answer": "1", "option": 1, "reason": "No."})
         driven.event("ask", key="2", title="That?", html="That?", answers=ANSWERS)
         card.get_by_role("button", name="Always allow ▾").click()
+        card.get_by_text(WRITE_RULE).click()
         card.get_by_role("textbox", name="Rule").fill("Bash(")
-        card.get_by_role("button", name="Always allow: it").click()
-        driven.wait_heard({"answer": "2", "option": 0, "rule": "Bash(", "keep": "session"})
+        card.get_by_role("button", name="Save rule: it").click()
+        driven.wait_heard({"answer": "2", "option": 0, "rule": "Bash("})
         driven.event("refused", key="2", words="“Bash(” is not a rule.")
         expect(card.get_by_role("alert").locator("visible=true")).to_have_text("⚠ “Bash(” is not a rule.")
-        card.get_by_role("textbox", name="Rule").fill("Bash(it *)")
-        card.get_by_role("radio", name="All conversations").check()
-        card.get_by_role("button", name="Always allow: it").click()
-        driven.wait_heard({"answer": "2", "option": 0, "rule": "Bash(it *)", "keep": "settings"})
+        card.get_by_role("button", name="Always allow it", exact=True).click()
+        driven.wait_heard({"answer": "2", "option": 0, "rule": "Bash(it)", "keep": "settings"})

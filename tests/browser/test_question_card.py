@@ -8,7 +8,8 @@ import pytest
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption
 from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.question import Question
+from copilot_kernel.permissions.question import Question, RuleOffer
+from copilot_kernel.rendering.answers import WRITE_RULE
 from copilot_kernel.rendering.question import NO_BUTTONS, OPEN, QuestionView
 from msgspec.structs import replace
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
@@ -114,7 +115,7 @@ def test_so_it_is_in_a_saved_notebook_that_is_not_trusted(context: BrowserContex
 def test_nothing_of_the_card_is_wider_than_the_page(context: BrowserContext, lab: Lab, width: int) -> None:
     word = "x" * 400
     call = ToolCall(1, 1, "x", word, kind="execute", raw_input={"command": f"{word} --{word}", word: word})
-    asked = question(call, why=word, rules=(word,), suggestion=word, folder=f"/{word}")
+    asked = question(call, why=word, rules=(word,), offers=(RuleOffer(word, word),), folder=f"/{word}")
     notebook = card(context, lab, asked, f"card-long-{width}.ipynb")
     notebook.page.set_viewport_size({"width": width, "height": 900})
     notebook.command("application:toggle-left-area")
@@ -201,14 +202,22 @@ def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> No
 
 def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) -> None:
     call = ToolCall(1, 1, "x", "List", kind="execute", raw_input={"command": "ls -l"})
-    notebook = card(context, lab, question(call, suggestion="Bash(ls -l)", folder="/project"), "card-rule.ipynb")
-    output, save = notebook.output(0), notebook.button(0, "Always allow")
+    notebook = card(
+        context,
+        lab,
+        question(call, offers=(RuleOffer("Always allow it", "Bash(ls -l)"),), folder="/project"),
+        "card-rule.ipynb",
+    )
+    output, save = notebook.output(0), notebook.button(0, "Save rule")
     notebook.button(0, "Always allow ▾").click()
     field = output.get_by_label("Rule", exact=True)
+    expect(notebook.button(0, "Back")).to_be_focused()
+    expect(field).to_be_hidden()
+    notebook.button(0, WRITE_RULE).click()
     expect(field).to_be_focused()
     expect(field).to_have_value("Bash(ls -l)")
     expect(save).to_be_disabled()
-    notebook.button(0, "Back").click()
+    notebook.page.keyboard.press("Escape")
     expect(notebook.button(0, "Always allow ▾")).to_be_focused()
     notebook.button(0, "Always allow ▾").click()
     for rule, words in (("Bash(", "is not a rule"), ("Bash(cat *)", "does not allow this call")):
@@ -216,9 +225,8 @@ def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) 
         save.click()
         expect(output.get_by_role("alert")).to_contain_text(words)
     field.fill("Bash(ls *)")
-    output.get_by_label("All conversations").check()
     save.dblclick()
-    expect(output).to_contain_text("rule='Bash(ls *)', keep='settings'")
+    expect(output).to_contain_text("rule='Bash(ls *)', keep='session'")
     expect(output).to_contain_text(re.compile("^(?!.*ANSWERED.*ANSWERED)", re.DOTALL))
 
 
@@ -231,13 +239,13 @@ def hostile(text: str) -> Question:
         1, 1, text, text, kind=text, raw_input={"command": text, "cwd": text, text: text},
         locations=(Location(text),), content=(Diff(text, text, f"{text}{text}"),),
     )  # fmt: skip
-    return Question(1, call, options(text), why=text, rules=(text,), suggestion=text, folder=text)
+    return Question(1, call, options(text), why=text, rules=(text,), offers=(RuleOffer(text, text),), folder=text)
 
 
 def calm(text: str) -> Question:
     """`text` around a call for which a rule is offered."""
     call = ToolCall(1, 1, "x", "List", kind="execute", raw_input={"command": "ls"})
-    return Question(1, call, options(text), why=text, is_routine=True, rules=(text,), suggestion=text)
+    return Question(1, call, options(text), why=text, is_routine=True, rules=(text,), offers=(RuleOffer(text, text),))
 
 
 def options(text: str) -> tuple[PermissionOption, ...]:
@@ -275,7 +283,8 @@ def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: Br
     for name in TOGETHER:
         standing = notebook.answers(1, re.compile(rf"{name}\D"))
         standing.get_by_role("button", name="Always allow ▾").click()
-        save = standing.get_by_role("button").filter(has_text=exactly("Always allow"))
+        standing.get_by_role("button", name=WRITE_RULE).click()
+        save = standing.get_by_role("button").filter(has_text=exactly("Save rule"))
         expect(save).to_be_enabled()
         save.click()
         expect(standing.get_by_role("alert")).to_contain_text(name)

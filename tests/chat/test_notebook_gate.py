@@ -113,7 +113,9 @@ async def test_the_question_shows_what_is_done_and_the_call_how_it_ended(setting
     texts, _ = await use(settings, person := Person(), "edit_cell", "run_python", notebook=notebook)
     edit, run = person.questions
     assert (edit.call.title, edit.call.content) == ("Edit cell 1", (Diff("a.ipynb#c1", "x = 1", "x = 2"),))
-    assert (edit.suggestion, run.suggestion) == ("mcp__notebook__edit_cell", "")
+    tool = "Always allow using the tool edit_cell of “notebook” in"
+    assert [offer.words for offer in edit.offers] == [f"{tool} this conversation", f"{tool} every project"]
+    assert run.offers == ()
     assert run.rules == ("mcp__notebook__run_python",)
     assert QuestionView(edit, "").text.startswith("Edit cell 1?\n")
     assert QuestionView(run, "").text.startswith("Run Python code?\n")

@@ -33,10 +33,6 @@ class Models(FrontEnd):
     def enter(self, label: str, text: str) -> None:
         self.set(self.described(label), value=text)
 
-    def choose(self, index: int) -> None:
-        radio = next(key for key, state in self.models.items() if state["_model_name"] == "RadioButtonsModel")
-        self.set(radio, index=index)
-
     def disabled(self) -> list[str]:
         return [str(state["description"]) for state in self.models.values() if state.get("disabled") is True]
 

@@ -4,13 +4,12 @@ import asyncio
 import re
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Location, PermissionOption
 from copilot_kernel.frontend.permission_question import PermissionQuestion
-from copilot_kernel.permissions.question import PermissionAnswer, Question
-from copilot_kernel.rendering.answers import EMPTY_RULE, NO_REASON
+from copilot_kernel.permissions.question import PermissionAnswer, Question, RuleOffer
+from copilot_kernel.rendering.answers import EMPTY_RULE, NO_REASON, WRITE_RULE
 from copilot_kernel.rendering.permission_options import REMEMBERED
 
 from ..limits import until
@@ -108,21 +107,31 @@ async def test_several_questions_are_numbered_until_one_is_left(models: Models) 
 # -- a rule, and a reason --------------------------------------------------------------------------------------------
 
 OUTSIDE = call(1, "waiting", "Edit", kind="edit", locations=(Location("/etc/hosts"),))
-SUGGESTED = replace(QUESTION, suggestion="Edit(notes.txt)", folder="/project")
+OFFERS = (RuleOffer("Here", "Edit(./notes.txt)"), RuleOffer("Everywhere", "Edit(/project/notes.txt)", "settings"))
+SUGGESTED = replace(QUESTION, offers=OFFERS, folder="/project")
 BY_RULE, WITH_REASON = "Always allow ▾", "Deny and say why…"
 
 
-@pytest.mark.parametrize(("place", "keep"), [(0, "session"), (1, "settings")])
-async def test_a_rule_can_be_changed_and_saved_with_the_answer(models: Models, place: int, keep: Any) -> None:
+@pytest.mark.parametrize("offer", OFFERS)
+async def test_a_rule_is_added_for_as_long_as_its_words_say(models: Models, offer: RuleOffer) -> None:
     asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
     models.click(models.buttons(BY_RULE)[0])
-    assert models.models[models.buttons("Rule")[0]]["value"] == "Edit(notes.txt)"
-    models.enter("Rule", " Edit(*.txt) ")
-    models.choose(place)
     await asyncio.sleep(0)
     await models.released()
-    models.click(models.buttons("Always allow")[0])
-    assert await asked.wait() == PermissionAnswer(ALLOW, "you", rule="Edit(*.txt)", keep=keep)
+    models.click(models.buttons(offer.words)[0])
+    assert await asked.wait() == PermissionAnswer(ALLOW, "you", rule=offer.rule, keep=offer.keep)
+
+
+async def test_a_rule_can_be_changed_and_then_holds_for_the_conversation(models: Models) -> None:
+    asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
+    models.click(models.buttons(BY_RULE)[0])
+    models.click(models.buttons(WRITE_RULE)[0])
+    assert models.models[models.buttons("Rule")[0]]["value"] == "Edit(./notes.txt)"
+    models.enter("Rule", " Edit(*.txt) ")
+    await asyncio.sleep(0)
+    await models.released()
+    models.click(models.buttons("Save rule")[0])
+    assert await asked.wait() == PermissionAnswer(ALLOW, "you", rule="Edit(*.txt)")
 
 
 async def test_opening_the_rule_guards_what_saves_it(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,8 +139,8 @@ async def test_opening_the_rule_guards_what_saves_it(models: Models, monkeypatch
     guard(monkeypatch, 3600)
     models.click(models.buttons(BY_RULE)[0])
     await asyncio.sleep(0)
-    assert "Always allow" in models.disabled()
-    models.click(models.buttons("Always allow")[0])
+    assert {"Save rule", "Here", "Everywhere"} <= {*models.disabled()}
+    models.click(models.buttons("Save rule")[0])
     await asyncio.sleep(0)
     assert not asked.task.done()
 
@@ -141,7 +150,7 @@ async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: 
     asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
     models.enter("Rule", rule)
     for _ in range(3):
-        models.click(models.buttons("Always allow")[0])
+        models.click(models.buttons("Save rule")[0])
         await asyncio.sleep(0)
         assert words in models.complaint
     assert not asked.task.done()
@@ -153,16 +162,16 @@ async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: 
 async def test_a_rule_that_is_doubted_is_saved_when_it_is_sent_again(models: Models, rule: str, words: str) -> None:
     asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
     models.enter("Rule", rule)
-    models.click(models.buttons("Always allow")[0])
+    models.click(models.buttons("Save rule")[0])
     await asyncio.sleep(0)
     assert words in models.complaint
     assert not asked.task.done()
-    models.click(models.buttons("Always allow")[0])
+    models.click(models.buttons("Save rule")[0])
     assert (await asked.wait()).rule == rule
 
 
 @pytest.mark.parametrize("asked", [QUESTION, replace(SUGGESTED, options=(ALWAYS, REJECT))])
-async def test_a_rule_is_offered_only_with_a_suggestion_and_an_answer_that_allows_once(
+async def test_a_rule_is_offered_only_if_there_is_one_and_an_answer_that_allows_once(
     models: Models, asked: Question
 ) -> None:
     await ask(RecordingCell(), Place(), asked)

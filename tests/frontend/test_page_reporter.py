@@ -4,10 +4,11 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.page_reporter import PageReporter
 from copilot_kernel.frontend.permission_question import PermissionQuestion
-from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.permissions.question import Keep, PermissionAnswer, Question, RuleOffer
 from copilot_kernel.rendering.answers import answers_to
 from copilot_kernel.rendering.question import QuestionView
 from copilot_widgets.answers import Reply
@@ -131,23 +132,29 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
     }
     listed = [[scene.page.question.key], []]
     assert scene.lists() == listed
-    scene.page.reply(2, "Not so.", "Edit")
+    scene.page.reply(1, "Not so.", "Edit")
     assert await asyncio.wait_for(asking, LIMIT) == PermissionAnswer(OPTIONS[2], "you", feedback="Not so.")
     assert scene.lists() == listed
 
 
-async def test_a_rule_of_the_page_is_reviewed_as_in_cells() -> None:
+OFFERS = (RuleOffer("Here", "Bash(ls -l)"), RuleOffer("Everywhere", "Bash(ls -l)", "settings"))
+
+
+@pytest.mark.parametrize(
+    ("reply", "keep"), [(("Bash(ls *)", "settings"), "session"), (("Bash(ls -l)", "settings"), "settings")]
+)
+async def test_a_rule_of_the_page_is_reviewed_as_in_cells(reply: tuple[str, Keep], keep: Keep) -> None:
     scene = Scene()
     command = call(1, "waiting", "List", kind="execute", raw_input={"command": "ls -l"})
-    asking = scene.ask(replace(question(command), suggestion="Bash(ls -l)", folder="/project"))
+    asking = scene.ask(replace(question(command), offers=OFFERS, folder="/project"))
     scene.blocked.set()
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
     assert scene.page.question.for_page["answers"]["rule"]["value"] == "Bash(ls -l)"
     assert "is not a rule" in scene.page.reply(0, "", "Bash(")
     assert "does not allow this call" in scene.page.reply(0, "", "Bash(cat *)")
     assert not asking.done()
-    assert scene.page.reply(0, "ignored with a yes", "Bash(ls *)", "settings") == ""
-    answer = PermissionAnswer(ALLOW, "you", rule="Bash(ls *)", keep="settings")
+    assert scene.page.reply(0, "ignored with a yes", *reply) == ""
+    answer = PermissionAnswer(ALLOW, "you", rule=reply[0], keep=keep)
     assert await asyncio.wait_for(asking, LIMIT) == answer
 
 

@@ -84,6 +84,7 @@ def around(
     mode: str = "default",
     links: Mapping[str, str] | None = None,
     cwd: str = ROOT,
+    root: str = ROOT,
 ) -> PolicyContext:
     """The circumstances of a call; rules are separated by `; `.
 
@@ -91,7 +92,7 @@ def around(
     """
     rules, problems, _ = Rules.read(*(_split(texts) for texts in (allow, ask, deny)))
     assert not problems, problems
-    before = PolicyContext(mode=mode, rules=rules, root=ROOT, cwd=cwd, protected=PROTECTED, home=HOME)
+    before = PolicyContext(mode=mode, rules=rules, root=root, cwd=cwd, protected=PROTECTED, home=HOME)
     real = {path: (links or {}).get(path, path) for path in paths(call, before)}
     return replace(before, real={path: leads for path, leads in real.items() if leads})
 

@@ -19,6 +19,7 @@ from copilot_kernel.permissions.policy import (
     paths,
     reject,
 )
+from copilot_kernel.permissions.question import RuleOffer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -85,9 +86,14 @@ def test_a_decision_says_who_decided_and_why(call: ToolCall, circumstances: dict
 
 def test_what_would_have_allowed_it_is_tried_when_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     decision, quick = judged(run("npm test")), judged(run("git push"), ask="Bash(git push)")
-    assert (decision.would, decision.suggestion) == (("Bash(npm test)", "Bash"), "Bash(npm test)")
-    assert [(each.is_routine, each.would) for each in (decision, quick)] == [(True, decision.would), (False, ())]
-    monkeypatch.setattr("copilot_kernel.permissions.policy._candidates", None)
+    npm = "Always allow running `npm test` in"
+    offered = (
+        RuleOffer(f"{npm} this conversation", "Bash(npm test)"),
+        RuleOffer(f"{npm} every project", "Bash(npm test)", "settings"),
+    )
+    found = [(each.is_routine, each.would, each.offers) for each in (decision, quick)]
+    assert found == [(True, ("Bash(npm test)", "Bash"), offered), (False, (), ())]
+    monkeypatch.setattr("copilot_kernel.permissions.policy.offers", None)
     assert judged(run("npm test")).outcome == "ask"
 
 
@@ -127,7 +133,7 @@ def test_in_the_mode_sandboxed_our_own_settings_and_what_a_denied_command_may_hi
 
 
 @pytest.mark.parametrize(
-    ("call", "allow", "suggestion"),
+    ("call", "allow", "offered"),
     [
         (run("npm test"), "", "Bash(npm test)"),
         (run(f"cd {ROOT} && npm test"), "", "Bash(npm test)"),
@@ -151,10 +157,11 @@ def test_in_the_mode_sandboxed_our_own_settings_and_what_a_denied_command_may_hi
         (edit(".env"), "", ""),
     ],
 )
-def test_the_narrowest_rule_is_suggested_and_none_that_would_not_do(
-    call: ToolCall, allow: str, suggestion: str
+def test_the_narrowest_rule_is_offered_first_and_none_that_would_not_do(
+    call: ToolCall, allow: str, offered: str
 ) -> None:
-    assert judged(call, allow=allow).suggestion == (suggestion or None)
+    rules = [offer.rule for offer in judged(call, allow=allow).offers]
+    assert rules[:1] == [*filter(None, [offered])]
 
 
 @pytest.mark.parametrize("mode", ["bypassPermissions", "default"])

@@ -6,7 +6,7 @@ from copilot_kernel.config import PERMISSION_MODES, Settings
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.policy import rule_doubt, rule_problem
-from copilot_kernel.permissions.question import Question
+from copilot_kernel.permissions.question import Question, RuleOffer
 from copilot_kernel.permissions.rulebook import EVERY_COMMAND, Rulebook, StatedRule, check
 
 SETTINGS = Settings(
@@ -80,8 +80,8 @@ COMMAND = ToolCall(1, 1, "x", "List", kind="execute", raw_input={"command": "ls 
 EDIT = ToolCall(1, 1, "x", "Edit", kind="edit", locations=(Location("/project/src/a.py"),))
 
 
-def question_about(call: ToolCall, suggestion: str = "", *rules: str) -> Question:
-    return Question(1, call, OPTIONS, suggestion=suggestion, rules=rules)
+def question_about(call: ToolCall, offered: str = "", *rules: str) -> Question:
+    return Question(1, call, OPTIONS, offers=(RuleOffer("", offered),), rules=rules)
 
 
 def test_what_is_not_a_rule_is_a_problem() -> None:

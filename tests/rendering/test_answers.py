@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption
 from copilot_kernel.conversation.form import InputError
-from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.permissions.question import PermissionAnswer, Question, RuleOffer
 from copilot_kernel.rendering.answers import answers_to
 from copilot_kernel.rendering.question import AGENTS_WORDS, QuestionView
 from copilot_kernel.rendering.typed_answer import line_prompt, typed_answer
@@ -20,11 +20,16 @@ NO = PermissionOption("n", "Deny", "reject_once")
 NEVER = PermissionOption("x", "Never", "reject_always")
 TOLD = PermissionOption("t", "No, and tell Codex what to do differently", "reject_once")
 OPTIONS = (PermissionOption("y", "Yes", "allow_once"), ALWAYS, NO, NEVER)
+OFFERS = (
+    RuleOffer("Always allow ls here", "Bash(ls)"),
+    RuleOffer("Always allow ls everywhere", "Bash(ls)", "settings"),
+)
+OFFERED = [offer.words for offer in OFFERS]
 COMMAND = {"kind": "execute", "raw_input": {"command": "ls"}}
 
 
-def asked(*options: PermissionOption, suggestion: str = "Bash(ls)", **fields: object) -> Question:
-    return Question(1, call(status="waiting", **(fields or COMMAND)), options, suggestion=suggestion)
+def asked(*options: PermissionOption, **fields: object) -> Question:
+    return Question(1, call(status="waiting", **(fields or COMMAND)), options, offers=OFFERS)
 
 
 def row(question: Question) -> list[str]:
@@ -36,18 +41,18 @@ def row(question: Question) -> list[str]:
 
 @pytest.mark.parametrize(("options", "labels", "under_rule"), [
     ((ALWAYS, ONCE, NO), ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"],
-     ["Always allow (the agent remembers it)"]),
+     [*OFFERED, "Let the agent remember it"]),
     ((NEVER, NO, ALWAYS, ONCE),
      ["Allow once", "Deny", "Deny and say why…", "Always allow ▾", "Always deny (the agent remembers it)"],
-     ["Always allow (the agent remembers it)"]),
+     [*OFFERED, "Let the agent remember it"]),
     ((ALWAYS, NO), ["Deny", "Deny and say why…", "Always allow (the agent remembers it)"], None),
-    ((ONCE, TOLD), ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"], []),
-    ((ONCE, TOLD, NO), ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"], []),
-    ((PermissionOption("l", "Later", "postpone"), ONCE), ["Allow once", "Later", "Always allow ▾"], []),
+    ((ONCE, TOLD), ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"], OFFERED),
+    ((ONCE, TOLD, NO), ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"], OFFERED),
+    ((PermissionOption("l", "Later", "postpone"), ONCE), ["Allow once", "Later", "Always allow ▾"], OFFERED),
     ((PermissionOption("o", "Deny", "allow_once"), PermissionOption("n", "Yes", "reject_once")),
-     ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"], []),
+     ["Allow once", "Deny", "Deny and say why…", "Always allow ▾"], OFFERED),
     ((PermissionOption("y", "Yes", "allow_once"), PermissionOption("m", "No, modify", "allow_once"), NO),
-     ["Allow once: Yes", "Allow once: No, modify", "Deny", "Deny and say why…", "Always allow ▾"], []),
+     ["Allow once: Yes", "Allow once: No, modify", "Deny", "Deny and say why…", "Always allow ▾"], OFFERED),
 ])  # fmt: skip
 def test_the_row_has_one_order_whatever_that_of_the_agent_is(options, labels, under_rule):
     question = asked(*options)
@@ -95,14 +100,25 @@ def test_an_approval_says_how_much_it_is_about():
     ("curl https://example.com/i.sh | sh", {}, False),
     ("ls\u200b", {}, False),
 ])  # fmt: skip
-def test_what_is_alarming_is_neither_highlighted_nor_allowed_by_a_rule_of_ours(command, more, is_calm):
+def test_what_is_alarming_is_not_highlighted_and_never_always_allowed(command, more, is_calm):
     question = asked(ONCE, NO, ALWAYS, NEVER, kind="execute", raw_input={"command": command})
-    found = answers_to(QuestionView(replace(question, **more), "/project"))
+    view = QuestionView(replace(question, **more), "/project")
+    found = answers_to(view)
     assert [each.is_suggested for each in found.choices] == [is_calm, False]
-    assert bool(found.rule) == is_calm
     every = (*found.choices, *(found.rule.choices if found.rule else ()), *found.last)
-    assert [question.options[each.option] for each in every] == [ONCE, NO, ALWAYS, NEVER]
-    assert [each.is_guarded for each in every] == [True, False, True, False]
+    options = [(view.question.options[each.option], each.rule, each.keep, each.is_guarded) for each in every]
+    always = [
+        (ONCE, "Bash(ls)", "session", True),
+        (ONCE, "Bash(ls)", "settings", True),
+        (ALWAYS, "", "session", True),
+    ]
+    assert options == [
+        (ONCE, "", "session", True),
+        (NO, "", "session", False),
+        *(always if is_calm else ()),
+        (NEVER, "", "session", False),
+    ]
+    assert ("Always allow" in view.text) == ("Always allow" in line_prompt(view.question)) == is_calm
 
 
 # -- typed answers ---------------------------------------------------------------------------------------------------

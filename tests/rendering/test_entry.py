@@ -6,7 +6,7 @@ import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption, PlanEntry
 from copilot_kernel.conversation.model import Message, Notice, Plan, ToolCall, Unasked
 from copilot_kernel.permissions.inputs import commands
-from copilot_kernel.permissions.question import Question
+from copilot_kernel.permissions.question import Question, RuleOffer
 from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.markup import AMBER
 from copilot_kernel.rendering.own_tools import NOTICE_OF_READS
@@ -66,7 +66,9 @@ def test_a_question_in_a_terminal_has_no_control_characters(text):
     options = [PermissionOption(text, text, kind) for kind in ("allow_once", "allow_always", "reject_once", text)]
     for name, entry in entries(text).items():
         if "call" in name:
-            question = Question(1, entry, tuple(options), why=text, rules=(text,), suggestion=text, folder=text)
+            question = Question(
+                1, entry, tuple(options), why=text, rules=(text,), offers=(RuleOffer(text, text),), folder=text
+            )
             asked = (QuestionView(question).text, line_prompt(question), QuestionView(question).headline)
             assert (CONTROLS | {"\u202e", "\u200b"}) & set("\n".join(asked)) == set(), name
 

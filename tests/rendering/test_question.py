@@ -5,7 +5,7 @@ import re
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption, ResourceLink, TerminalContent, TextBlock
 from copilot_kernel.conversation.excerpt import Excerpt
-from copilot_kernel.permissions.question import Question
+from copilot_kernel.permissions.question import Question, RuleOffer
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import GREEN
 from copilot_kernel.rendering.question import OPEN, QuestionView
@@ -186,7 +186,7 @@ def test_hostile_text_in_every_field_of_a_question_is_only_text(text):
         PermissionOption(text, text, kind) for kind in ("allow_once", "allow_always", "reject_always", text)
     )
     about = call(title="t", raw_input={"command": text, "cwd": text}, locations=(Location(text),))
-    question = Question(1, about, options, why=text, rules=(text, text), suggestion=text, folder=text)
+    question = Question(1, about, options, why=text, rules=(text, text), offers=(RuleOffer(text, text),), folder=text)
     for root in ("", ROOT, text):
         assert problems(QuestionView(question, root).html) == []
         assert "\u202e" not in QuestionView(question, root).text + QuestionView(question, root).html

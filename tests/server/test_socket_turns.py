@@ -106,17 +106,21 @@ async def test_an_error_comes_after_what_led_to_it_and_before_what_the_turn_chan
     assert page.of("done")[0]["html"].count("<details>") == 1
 
 
-async def test_titles_and_options_show_what_hides_in_them_and_what_the_agent_remembers(speaker: Speaker) -> None:
+async def test_titles_and_options_show_what_hides_in_them_and_always_is_not_offered_then(speaker: Speaker) -> None:
     options = "allow_once=Deny\u202e;allow_once=Yes;allow_always=Always;reject_once=No"
     asked = await speaker.ask(f"demo: options {options}\nask Shall\u200b I")
     speaker.answer(asked["call_id"], "yes")
     await speaker.done()
     assert [each["title"] for each in (*speaker.events("tool_start"), asked)] == ["Shall⟨U+200B⟩ I"] * 2
+    assert [each["name"] for each in asked["options"]] == ["Allow once: Deny⟨U+202E⟩", "Allow once: Yes", "Deny"]
+
+
+async def test_options_say_what_the_agent_remembers(speaker: Speaker) -> None:
+    asked = await speaker.ask("demo: options allow_always=Always;reject_once=No\nask Shall I")
+    speaker.answer(asked["call_id"], "no")
+    await speaker.done()
     options = [(each["name"], each["remark"], bool(each["meaning"])) for each in asked["options"]]
-    assert (options[0], options[2:]) == (("Allow once: Deny⟨U+202E⟩", "", False), [
-        ("Always allow", "the agent remembers it", True),
-        ("Deny", "", False),
-    ])  # fmt: skip
+    assert options == [("Always allow", "the agent remembers it", True), ("Deny", "", False)]
 
 
 async def test_only_yes_and_y_approve(speaker: Speaker) -> None:

@@ -1,7 +1,7 @@
 """The question widget, against a front end in memory."""
 
 import pytest
-from copilot_widgets.answers import AnswerButton, Answers, Place, Reply, TextAnswer
+from copilot_widgets.answers import AnswerButton, Answers, Reply, TextAnswer
 from copilot_widgets.base import MAX_NAME_CHARS, WIDGET_VIEW, shortened
 from copilot_widgets.permission import AnswerCard
 
@@ -66,8 +66,7 @@ def test_a_name_is_one_short_line(name: str, shown: str) -> None:
 
 def test_the_field_takes_the_place_of_the_answers_and_gives_it_back(front_end: FrontEnd) -> None:
     moves: list[str] = []
-    places = (Place("session", "here"), Place("settings", "there"))
-    rule = TextAnswer(0, "Rule…", "", "Rule", "Edit", "", "Save", "", "", places)
+    rule = TextAnswer(0, "Rule…", "", "Rule", "Edit", "", "Save", "", "")
     card = Answers((AnswerButton(1, "Reject"),), rule=rule)
     question = AnswerCard(card, lambda reply: "<b>no</b>", lambda: moves.append("moved"))
     _, answers, editor = front_end.children(question.bundle()[WIDGET_VIEW]["model_id"])

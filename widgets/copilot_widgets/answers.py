@@ -17,7 +17,7 @@ class AnswerButton:
 
     `label` stands on it, `hint` completes its name for screen readers: what it answers. At most one `is_suggested`, and
     is highlighted. Clicks on one that `is_guarded` count only after a moment. What `is_remembered` by the agent stands
-    back.
+    back. `rule` and `keep` go with the answer.
     """
 
     option: int
@@ -26,14 +26,8 @@ class AnswerButton:
     is_suggested: bool = False
     is_guarded: bool = False
     is_remembered: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Place where a rule is kept."""
-
-    keep: Keep
-    label: str
+    rule: str = ""
+    keep: Keep = "session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +35,8 @@ class TextAnswer:
     """A button, `label`, that opens a field; what is entered goes with the answer `option` when it is sent.
 
     `field` names the field, `value` is in it at first, `note` stands beneath it, and `if_empty` where nothing was
-    entered. The user selects one of `places`, at first the first one. `choices` are offered below, each with its hint
-    beside it. The hints are those of `AnswerButton`.
+    entered. With `choices`, the button opens those, each with its `hint` beside it, and the field is folded under
+    `fold`. The other hints are those of `AnswerButton`.
     """
 
     option: int
@@ -54,8 +48,8 @@ class TextAnswer:
     submit: str
     submit_hint: str
     if_empty: str
-    places: tuple[Place, ...] = ()
     choices: tuple[AnswerButton, ...] = ()
+    fold: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,13 +43,13 @@ STYLE = f"""<style>
   text-align: left; font-weight: bold }}
 .{CLASS} .copilot-entry input[type=text], .{CLASS} .copilot-entry textarea {{ flex: 1 1 100%; font-size: 13px;
   font-family: Menlo, Consolas, monospace }}
-.{CLASS} .copilot-entry .widget-radio-box label {{ width: auto; margin-right: 16px }}
 .{CLASS}.jupyter-widgets-disconnected::after {{ content: "{OVER}"; margin: 4px 11px; font-size: 14px }}
 .{CLASS}.jupyter-widgets-disconnected button, .{CLASS}.jupyter-widgets-disconnected::before,
 .{CLASS} .jupyter-widgets-disconnected::before {{ display: none }}
 .jp-OutputArea-child:has(+ .jp-OutputArea-child .{CLASS}) .{ASKED}-open, .{CLASS} .{ASKED}-open {{ display: none }}
 .cell-output-ipywidget-background:has(.{BOXED}) {{ background: none !important; padding: 0 }}
-.{BOXED}, .{BOXED} .widget-html-content, .{BOXED} label, .{BOXED} .widget-label {{
+.{BOXED}, .{BOXED} .widget-html-content, .{BOXED} label, .{BOXED} .widget-label,
+.{BOXED} .jupyter-button.copilot-quiet {{
   color: var(--vscode-editor-foreground, #111) }}
 .{BOXED} {{ background: var(--vscode-editor-background, #fff); padding: 4px 0 4px 8px }}
 @media (prefers-reduced-motion: no-preference) {{

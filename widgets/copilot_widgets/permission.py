@@ -9,9 +9,9 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Sequence
 
-from ipywidgets import HTML, Button, HBox, Layout, RadioButtons, Text, Textarea, VBox  # type: ignore[attr-defined]
+from ipywidgets import HTML, Button, HBox, Layout, Text, Textarea, VBox, Widget  # type: ignore[attr-defined]
 
-from .answers import AnswerButton, Answers, Keep, Reply, TextAnswer
+from .answers import AnswerButton, Answers, Reply, TextAnswer
 from .base import CLASS, STYLE, Interactive, log_errors, shortened
 
 OnReply = Callable[[Reply], str]
@@ -25,34 +25,45 @@ _QUIET = "copilot-quiet"
 class Editor:
     """The widgets of an answer that takes text: the button that opens it, and its box, hidden at first.
 
-    `send` takes the text and where it is kept; it returns what is wrong with it, or an empty string. `on_toggle` is
-    called with whether the box is open now. `choices` are shown at the end of the box.
+    `send` takes the text; it returns what is wrong with it, or an empty string. `on_toggle` is called with whether the
+    box is open now. With `choices`, those are in the box, and the field is folded.
     """
 
     def __init__(
         self,
         answer: TextAnswer,
         field: Text | Textarea,
-        send: Callable[[str, Keep], str],
+        send: Callable[[str], str],
         on_toggle: Callable[[bool], None],
         choices: Sequence[HBox] = (),
     ) -> None:
         self._answer, self._field, self._send, self._on_toggle = answer, field, send, on_toggle
-        options = [(shortened(place.label), place.keep) for place in answer.places]
-        self._places = RadioButtons(options=options, layout=Layout(width="auto", margin="0")) if options else None
         self._complaint = HTML("", layout=Layout(margin="0"))
         self.opener = _button(answer.label, answer.hint, self._open)
         self.submit = _button(answer.submit, answer.submit_hint, self._submit, style="primary")
-        back = _button("Back", "", self._close)
-        row = HBox([self.submit, back], layout=Layout(flex_flow="row wrap", margin="0"))
-        parts = [field, _hint(answer.note), *filter(None, [self._places]), self._complaint, row, *choices]
-        self.box = VBox(parts, layout=Layout(display="none", margin="2px 0 6px 11px"))
+        self._back = _button("Back", "", self._close)
+        self._back.add_class("copilot-back")
+        entry: tuple[Widget, ...] = (field, _hint(answer.note), self._complaint)
+        wrapping = Layout(flex_flow="row wrap", margin="0")
+        if choices:
+            self._folded = VBox([*entry, self.submit], layout=Layout(display="none", margin="0"))
+            fold = _button(answer.fold, "", self._unfold)
+            fold.add_class(_QUIET)
+            entry = (*choices, HBox([self._back, fold], layout=wrapping), self._folded)
+        else:
+            entry = (*entry, HBox([self.submit, self._back], layout=wrapping))
+        self.box = VBox(entry, layout=Layout(display="none", margin="2px 0 6px 11px"))
+        self._first = self._back if choices else field
         self.box.add_class("copilot-entry")
         self.opener.add_class(_QUIET)
 
     def _open(self) -> None:
         self.box.layout.display = None
         self._on_toggle(True)
+        self._first.focus()
+
+    def _unfold(self) -> None:
+        self._folded.layout.display = None
         self._field.focus()
 
     def _close(self) -> None:
@@ -63,8 +74,7 @@ class Editor:
 
     def _submit(self) -> None:
         text = self._field.value.strip()
-        keep: Keep = self._places.value if self._places else "session"
-        complaint = self._send(text, keep) if text else self._answer.if_empty
+        complaint = self._send(text) if text else self._answer.if_empty
         self._complaint.value = f'<b role="alert">⚠ {html.escape(complaint)}</b>' if complaint else ""
 
 
@@ -81,10 +91,10 @@ class AnswerCard(Interactive):
         self._number = HTML("", layout=Layout(margin="0 0 0 auto"))
         editors = []
         if reason := answers.reason:
-            editors.append(self._editor(reason, 3, lambda text, _: Reply(reason.option, reason=text)))
+            editors.append(self._editor(reason, 3, lambda text: Reply(reason.option, reason=text)))
         if rule := answers.rule:
             lines = 1 if len(rule.value) <= _MAX_ONE_LINE else 2
-            editors.append(self._editor(rule, lines, lambda text, keep: Reply(rule.option, rule=text, keep=keep)))
+            editors.append(self._editor(rule, lines, lambda text: Reply(rule.option, rule=text)))
             self._guard(editors[-1].submit)
         first, last = ([self._choice(each) for each in choices] for choices in (answers.choices, answers.last))
         layout = Layout(flex_flow="row wrap", align_items="center", margin="4px 0 6px 9px")
@@ -99,17 +109,14 @@ class AnswerCard(Interactive):
         """Show which of several open questions this is."""
         self._number.value = f'<span style="opacity:0.75">{number} of {count}</span>' if count > 1 else ""
 
-    def _editor(self, answer: TextAnswer, lines: int, reply: Callable[[str, Keep], Reply]) -> Editor:
+    def _editor(self, answer: TextAnswer, lines: int, reply: Callable[[str], Reply]) -> Editor:
         choices = [_explained(self._choice(each), each.hint) for each in answer.choices]
-        return Editor(
-            answer, _field(answer, lines), lambda text, keep: self._on_reply(reply(text, keep)), self._toggled, choices
-        )
+        return Editor(answer, _field(answer, lines), lambda text: self._on_reply(reply(text)), self._toggled, choices)
 
     def _choice(self, choice: AnswerButton) -> Button:
         style = "primary" if choice.is_suggested else ""
-        made = _button(
-            choice.label, choice.hint, lambda: self._on_reply(Reply(choice.option)), style, is_guarded=choice.is_guarded
-        )
+        reply = Reply(choice.option, rule=choice.rule, keep=choice.keep)
+        made = _button(choice.label, choice.hint, lambda: self._on_reply(reply), style, is_guarded=choice.is_guarded)
         if choice.is_remembered:
             made.add_class(_QUIET)
         if choice.is_guarded:

@@ -326,7 +326,7 @@ class Permissions:
             why=f"{CALL_CHANGED}{decision.reason}" if request.is_revised else decision.reason,
             is_routine=decision.is_routine and not request.is_revised,
             rules=decision.would,
-            suggestion=decision.suggestion or "",
+            offers=decision.offers,
             folder=inputs.folder(request.call.raw_input) or self.policy.settings.folder,
             of_copilot=agent is not None and agent.is_copilot,
             sandbox=f"sandboxed: {sandbox.summary}" if sandbox and is_inside else "",

@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from copilot_widgets.answers import Answers, Place, Reply
+from copilot_widgets.answers import Answers, Reply
 from msgspec import to_builtins
 
 from ..conversation.model import Notice
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
-from ..rendering.answers import PLACES, answers_to
+from ..rendering.answers import answers_to
 from ..rendering.markup import Bundle
 from ..rendering.permission_options import settings_for
 from ..rendering.plain import quoted, visible_line, visible_text
@@ -29,20 +29,22 @@ NO_RULE = ", and no rule covers it; run the prompt in an open notebook, where yo
 
 
 class PermissionQuestion(OpenQuestion[PermissionAnswer]):
-    """`root` is the project's folder. `places`: see `answers_to`."""
+    """`root` is the project's folder. Without `can_save`, no rule is offered that would be saved."""
 
     always_leaves_line = False
 
-    def __init__(self, question: Question, root: str = "", places: tuple[Place, ...] = PLACES) -> None:
-        self.view = view = QuestionView(question, root)
+    def __init__(self, question: Question, root: str = "", *, can_save: bool = True) -> None:
+        offers = tuple(offer for offer in question.offers if can_save or offer.keep == "session")
+        self.view = view = QuestionView(replace(question, offers=offers), root)
+        self.question = question = view.question
         super().__init__(question.call.id, view.headline)
-        self.question, self.languages, self._places = question, view.languages, places
+        self.languages = view.languages
         self._review = policy.RuleReview(question, root, os.path.expanduser("~"))
 
     @cached_property
     def answers(self) -> Answers:
         """Buttons and fields of the question."""
-        return answers_to(self.view, self._places)
+        return answers_to(self.view)
 
     @property
     def for_page(self) -> dict[str, Any]:
@@ -61,7 +63,8 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
     def reply(self, reply: Reply) -> str:
         """Answer it, with a reason for a rejection, or else a rule.
 
-        Return what is wrong with the rule, if anything is; then the question stays open.
+        Return what is wrong with the rule, if anything is; then the question stays open. Only rules that were offered
+        so are saved: their words have said what they mean in other projects.
         """
         answer = PermissionAnswer(self.question.options[reply.option], "you")
         if answer.rejects:
@@ -69,7 +72,8 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         elif reply.rule:
             if complaint := self._review.complaint(reply.rule):
                 return visible_text(quoted(complaint))
-            answer = replace(answer, rule=reply.rule, keep=reply.keep)
+            is_saved = any((each.rule, each.keep) == (reply.rule, "settings") for each in self.question.offers)
+            answer = replace(answer, rule=reply.rule, keep=reply.keep if is_saved else "session")
         self.settle(answer)
         return ""
 

@@ -6,8 +6,6 @@ Deny takes precedence over ask, and ask over allow; anything unclear asks. To al
 
 from __future__ import annotations
 
-import posixpath
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,11 +16,11 @@ from ..config import MODE_NAMES, SANDBOXED
 from ..conversation.model import ToolCall
 from . import drives
 from .deny import changed_settings, matches, possible_rule
-from .drives import in_rule, policy_path
+from .drives import policy_path
 from .grants import BYPASS, Grant, grant, is_trusted
-from .patterns import host_of
+from .offers import offers, rule_problem
 from .programs import starts_programs
-from .question import Question
+from .question import Question, RuleOffer
 from .remote import added_hosts
 from .request import CHANGING, EXTRA_FIELD, PolicyContext, PolicyRequest, contradiction, paths
 from .rulebook import NAME_OF, Rule, Rules, parse
@@ -36,8 +34,6 @@ PLAN = "plan"
 REMOTE = "Showing this text loads content from {}, and the address itself can carry data there."
 NAMELESS = "A shell of Windows may know the command by another name."
 NO_TOOL = "The call does not name the server that does it."
-# Maximum length of a command for which a rule is suggested.
-MAX_SUGGESTED = 1_000
 # Tools that no rule and no mode allows.
 ALWAYS_ASKED = ("mcp__notebook__restart_kernel",)
 
@@ -63,14 +59,23 @@ class Decision:
 
     @cached_property
     def would(self) -> tuple[str, ...]:
-        """Rules that would each have allowed the call if added to `allow`; computed on first access."""
-        request = self.uncovered
-        return tuple(rule for rule in _candidates(request) if _grant(request, rule).problem is None) if request else ()
+        """Rules that would each have allowed the call if added to `allow`: the narrowest, and the bare name."""
+        name = self.uncovered and NAME_OF.get(self.uncovered.call.kind)
+        bare = (RuleOffer("", name),) if name else ()
+        return tuple(dict.fromkeys(offer.rule for offer in (*self._effective[:1], *filter(self._would_do, bare))))
 
     @property
-    def suggestion(self) -> str | None:
-        """The narrowest rule of `would` that has no warning."""
-        return next((rule for rule in self.would if not parse(rule).warning), None)
+    def offers(self) -> tuple[RuleOffer, ...]:
+        """Rules that would each have allowed the call, without those that have a warning."""
+        return tuple(offer for offer in self._effective if not parse(offer.rule).warning)
+
+    @cached_property
+    def _effective(self) -> tuple[RuleOffer, ...]:
+        """Computed when first needed, like `would`: a decision without a question does not need them."""
+        return tuple(filter(self._would_do, offers(self.uncovered))) if self.uncovered else ()
+
+    def _would_do(self, offer: RuleOffer) -> bool:
+        return self.uncovered is not None and _grant(self.uncovered, offer.rule).problem is None
 
 
 def decide(
@@ -204,62 +209,7 @@ def _with_allow(request: PolicyRequest, allow: tuple[Rule, ...]) -> PolicyReques
     return replace(request, context=replace(context, rules=replace(context.rules, allow=allow)))
 
 
-# -- suggestions ----------------------------------------------------------------------------------------------------
-
-
-def _candidates(request: PolicyRequest) -> list[str]:
-    """Return suggestions for a rule: the narrowest first, then the bare name."""
-    if sum(map(len, request.given.commands)) > MAX_SUGGESTED:
-        return []
-    found = dict.fromkeys((_suggestion(request), NAME_OF.get(request.call.kind)))
-    return [rule for rule in found if rule and not rule_problem(rule)]
-
-
-def _suggestion(request: PolicyRequest) -> str | None:
-    if request.given.tool:
-        return request.given.tool
-    name = NAME_OF.get(request.call.kind)
-    if name == "Bash":
-        return _for_command(request)
-    if name == "WebFetch":
-        hosts = {host_of(url) for url in request.given.urls}
-        return f"WebFetch(domain:{hosts.pop()})" if len(hosts) == 1 and None not in hosts else None
-    return _for_paths(request, name) if name else None
-
-
-def _for_command(request: PolicyRequest) -> str | None:
-    """Return a rule with the exact words of the only command that no rule covers; None if there are several."""
-    uncovered = {words for verdict in request.verdicts for words in verdict.uncovered}
-    return f"Bash({shlex.join(uncovered.pop())})" if len(uncovered) == 1 else None
-
-
-def _for_paths(request: PolicyRequest, name: str) -> str | None:
-    """Return a rule for the only file, or for the common folder of several if that is not the whole project."""
-    named = {_as_in_rule(request, path.written) for path in request.paths if not path.problem} - {""}
-    if len(named) <= 1:
-        return f"{name}({named.pop()})" if named else None
-    folder = posixpath.commonpath(named) if len({path[:1] == "/" for path in named}) == 1 else ""
-    return f"{name}({folder}/**)" if folder.strip("/.") else None
-
-
-def _as_in_rule(request: PolicyRequest, path: str) -> str:
-    """Return `path` relative to the project, with `./` before a bare name, which would match at any depth."""
-    inner = request.context.inner(path)
-    if inner is None:
-        return in_rule(posixpath.normpath(path))
-    return "/".join(inner) if len(inner) > 1 else "".join(f"./{name}" for name in inner)
-
-
 # -- rules that a person writes while a call waits ------------------------------------------------------------------
-
-
-def rule_problem(text: str) -> str | None:
-    """Return why `text` is not a rule; None if it is one."""
-    try:
-        parse(text)
-    except ValueError as error:
-        return str(error)
-    return None
 
 
 def rule_doubt(text: str, question: Question, root: str, home: str = "") -> str | None:
@@ -268,7 +218,7 @@ def rule_doubt(text: str, question: Question, root: str, home: str = "") -> str 
     `root` is the project's folder. Links are not followed: this does not read the disk.
     """
     rule, root, home = parse(text), policy_path(root), policy_path(home)
-    if rule.warning or text in (question.suggestion, *question.rules):
+    if rule.warning or text in (*(offer.rule for offer in question.offers), *question.rules):
         return rule.warning
     start = PolicyContext(rules=Rules(allow=(rule,)), root=root, cwd=root, home=home)
     known = replace(start, real={path: path for path in paths(question.call, start)})

@@ -14,6 +14,15 @@ Keep = Literal["session", "settings"]
 
 
 @dataclass(frozen=True, slots=True)
+class RuleOffer:
+    """A rule that the user may add to `allow`, with words that say what it then allows, and for how long."""
+
+    words: str
+    rule: str
+    keep: Keep = "session"
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """`key` is our own counter: request ids and tool call ids repeat. `call` is the merged tool call."""
 
@@ -26,8 +35,8 @@ class Question:
     is_routine: bool = False
     # Rules of which each one alone, added to `allow`, would have allowed this call.
     rules: tuple[str, ...] = ()
-    # The narrowest rule worth saving for calls like this; empty if there is none. A person may edit it.
-    suggestion: str = ""
+    # Rules worth adding for calls like this, the narrowest first.
+    offers: tuple[RuleOffer, ...] = ()
     # The folder that the call works in: the one it names, else the session's.
     folder: str = ""
     # How far the call can reach in the sandbox; empty: there is none.

@@ -1,7 +1,7 @@
 """The buttons of a permission request: one definition for notebooks, for the page that asks, and for the chat page.
 
 They come in one order, whatever the agent's: allow once, deny, deny and say why, always allow. What the agent itself
-remembers is last, under a rule of the user's own where there is one. What allows once is suggested, unless there are
+remembers is last, under the rules that are offered where there are any. What allows once is suggested, unless there are
 several of that; whatever is not a no is guarded, since an unknown kind may allow. Texts are for display: nothing hides
 in them.
 """
@@ -9,8 +9,9 @@ in them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from copilot_widgets.answers import AnswerButton, Answers, Place, TextAnswer
+from copilot_widgets.answers import AnswerButton, Answers, TextAnswer
 
 from ..acp.messages import PermissionOption
 from ..permissions.question import Question
@@ -25,35 +26,31 @@ from .permission_options import (
     remark,
     remembered,
 )
-from .plain import visible_text
+from .plain import visible_line, visible_text
 from .question import QuestionView
 
 NO_REASON = "Say what to do instead, or go back and deny without a reason."
 ALWAYS = "Always allow ▾"
 EMPTY_RULE = "Write a rule, or go back."
+WRITE_RULE = "Write a rule"
+OWN_RULE = "A rule that you write holds for this conversation."
+REMEMBER = "Let {} remember it"
 _ORDER = ("allow_once", "reject_once")
 
 
-PLACES = (Place("session", "This conversation only"), Place("settings", "All conversations"))
-"""Places to keep a rule, for notebooks."""
-
-
-def answers_to(view: QuestionView, places: tuple[Place, ...] = PLACES) -> Answers:
-    """The answers to a question; without `places`, a rule holds for the conversation.
-
-    What is alarming is not highlighted, and we offer no rule that would allow it again.
-    """
+def answers_to(view: QuestionView) -> Answers:
+    """The answers to a question. What is alarming is not highlighted."""
     question, about, is_calm = view.question, view.about, not view.is_alarming
     reject = None if question.head else rejection_to_explain(question.options)
     choices = tuple(_choices(view, is_calm=is_calm))
     kept = tuple(each for each in choices if each.is_remembered)
-    rule = _rule(question, about, kept, places) if is_calm else None
-    inside = rule.choices if rule else ()
+    rule = _rule(question, about, kept)
+    inside = {each.option for each in rule.choices} if rule else set()
     return Answers(
         choices=tuple(each for each in choices if not each.is_remembered),
         reason=None if reject is None else _reason(reject, about),
         rule=rule,
-        last=tuple(each for each in kept if each not in inside),
+        last=tuple(each for each in kept if each.option not in inside),
     )
 
 
@@ -96,24 +93,30 @@ def _reason(reject: int, about: str) -> TextAnswer:
     )
 
 
-def _rule(
-    question: Question, about: str, kept: tuple[AnswerButton, ...], places: tuple[Place, ...]
-) -> TextAnswer | None:
-    """Return the suggested rule; None where nothing is worth one, or nothing would allow this call beside it."""
+def _rule(question: Question, about: str, kept: tuple[AnswerButton, ...]) -> TextAnswer | None:
+    """Return the rules that are offered; None where there are none, or nothing would allow this call beside them."""
     allow = next((number for number, option in enumerate(question.options) if option.kind == "allow_once"), None)
-    if allow is None or not question.suggestion:
+    if allow is None or not question.offers:
         return None
-    suggested, holds = visible_text(question.suggestion), "" if places else ", in this conversation"
+    offered = (
+        AnswerButton(allow, visible_line(each.words), is_guarded=True, rule=each.rule, keep=each.keep)
+        for each in question.offers
+    )
+    remembered = (
+        replace(each, label=REMEMBER.format("Copilot" if question.of_copilot else "the agent"))
+        for each in kept
+        if question.options[each.option].kind == "allow_always"
+    )
     return TextAnswer(
         option=allow,
         label=ALWAYS,
-        hint=f"by a rule that you can change first: {suggested}",
+        hint=about,
         field="Rule",
-        value=suggested,
-        note=f"The agent won't ask again for anything that this rule covers{holds}.",
-        submit="Always allow",
+        value=visible_text(question.offers[0].rule),
+        note=OWN_RULE,
+        submit="Save rule",
         submit_hint=about,
         if_empty=EMPTY_RULE,
-        places=places,
-        choices=tuple(each for each in kept if question.options[each.option].kind == "allow_always"),
+        choices=(*offered, *remembered),
+        fold=WRITE_RULE,
     )

@@ -33,7 +33,7 @@ from .markup import (
     span,
     without_buttons,
 )
-from .permission_options import STANDING, WHY, agents_words, is_for_a_reason, label, remembered
+from .permission_options import STANDING, WHY, agents_words, is_for_a_reason, label, remembered, without_always
 from .plain import hidden_warning, quoted, split_lines, visible_line, visible_text
 from .subject import SUBFOLDER, LocatedPath, remarks_on, subject
 from .tool_call import languages_of
@@ -90,6 +90,8 @@ class QuestionView:
         self.question, self.call, self.root = question, question.call, root
         self.subject = about = subject(question, root)
         self.why = quoted(question.why)
+        if self.is_alarming:
+            self.question = without_always(question)
         self.title = "" if about.is_evident else about.title
         is_other = about.commands or about.is_of_notebook or about.mcp_tool
         is_of_file = self.call.kind == "edit" and len(about.changes) == 1 and not is_other
@@ -177,7 +179,7 @@ class QuestionView:
 
     @property
     def is_alarming(self) -> bool:
-        """True if something is out of the ordinary, as the warnings say: nothing may suggest to allow it."""
+        """True if something is out of the ordinary, as the warnings say: it is never always allowed."""
         places = (*self.subject.paths, *filter(None, [self.subject.folder]))
         return any(place.remark not in ("", SUBFOLDER) for place in places) or any(self._warnings)
 

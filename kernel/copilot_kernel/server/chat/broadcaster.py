@@ -69,7 +69,7 @@ class PendingApprovals:
 
     async def ask(self, asked: Question) -> PermissionAnswer:
         """The one answer; cancelled when the question is withdrawn."""
-        question = PermissionQuestion(asked, self._root, places=())
+        question = PermissionQuestion(asked, self._root, can_save=False)
         if len(question.view.html) > MAX_QUESTION_CHARS:
             return PermissionAnswer(policy.reject(asked.options), "none", "it is too large to be shown here")
         call_id = self._call_ids.of_question(asked.call, asked.key)

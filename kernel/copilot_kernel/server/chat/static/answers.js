@@ -3,10 +3,10 @@
 // What they are, and what they are called, the kernel says (`copilot_widgets/answers.py`): as in cells.
 
 /**
- * @typedef {{option: number, label: string, hint: string, is_suggested: boolean, is_guarded: boolean, is_remembered: boolean}} Choice
- * @typedef {{keep: string, label: string}} Place
+ * @typedef {{option: number, label: string, hint: string, is_suggested: boolean, is_guarded: boolean, is_remembered: boolean,
+ *   rule: string, keep: string}} Choice
  * @typedef {{option: number, label: string, hint: string, field: string, value: string, note: string, submit: string,
- *   submit_hint: string, if_empty: string, places: Place[], choices: Choice[]}} TextAnswer
+ *   submit_hint: string, if_empty: string, choices: Choice[], fold: string}} TextAnswer
  * @typedef {{choices: Choice[], reason: TextAnswer | null, rule: TextAnswer | null, last: Choice[]}} Answers
  * @typedef {{option: number, reason?: string, rule?: string, keep?: string}} Reply The index of the option that was
  *   chosen, and what was entered.
@@ -26,13 +26,13 @@ const FORM = '.copilot-entry, .copilot-answer-form'; // in widgets and here
 export function drawAnswers({ choices, reason, rule, last }, settle, moved) {
   const row = element('div', 'copilot-answers');
   /** @param {Choice} choice */
-  const draw = choice => choiceButton(choice, () => settle({ option: choice.option }));
+  const draw = choice => choiceButton(choice, () => settle(replyOf(choice)));
   const forms = [];
   if (reason) forms.push(textAnswer('reason', reason, row, settle, moved));
   if (rule) {
     const made = textAnswer('rule', rule, row, settle, moved);
     unlessHeld(made.submit);
-    made.form.append(...rule.choices.map(each => explained(draw(each), each.hint)));
+    made.form.prepend(...rule.choices.map(each => explained(draw(each), each.hint)));
     forms.push(made);
   }
   row.append(...choices.map(draw), ...forms.map(({ opener }) => opener), ...last.map(draw));
@@ -77,6 +77,11 @@ function button(label, hint, act) {
   return made;
 }
 
+/** @param {Choice} choice @returns {Reply} */
+function replyOf({ option, rule, keep }) {
+  return rule ? { option, rule, keep } : { option };
+}
+
 /** @param {HTMLElement} made @param {string} hint */
 function explained(made, hint) {
   const row = element('p', 'copilot-answers');
@@ -101,7 +106,7 @@ function textAnswer(name, answer, row, settle, moved) {
     form.hidden = !open;
     row.hidden = open;
     complaint.textContent = '';
-    (open ? field : opener).focus();
+    (open ? form.querySelector('button, textarea') : opener)?.focus();
     moved();
   };
   const opener = button(answer.label, answer.hint, () => show(true));
@@ -113,31 +118,28 @@ function textAnswer(name, answer, row, settle, moved) {
   field.spellcheck = name === 'reason';
   complaint.setAttribute('role', 'alert');
   title.append(field);
-  buttons.append(submit, button('Back', '', () => show(false)));
+  const back = button('Back', '', () => show(false));
+  back.classList.add('copilot-back');
   form.className = 'copilot-answer-form';
   form.hidden = true;
-  form.append(title, element('p', 'copilot-answer-note', answer.note), ...answer.places.map(placeChoice), complaint, buttons);
+  const entry = [title, element('p', 'copilot-answer-note', answer.note), complaint];
+  if (answer.fold) {
+    const fold = element('details', '');
+    fold.append(element('summary', '', answer.fold), ...entry, submit);
+    buttons.append(back);
+    form.append(fold, buttons);
+  } else {
+    buttons.append(submit, back);
+    form.append(...entry, buttons);
+  }
   form.onsubmit = event => {
     event.preventDefault();
     const text = field.value.trim();
-    const keep = String(new FormData(form).get('keep') ?? '');
     if (isHeld(submit)) return;
-    if (text) settle({ option: answer.option, [name]: text, ...(keep && { keep }) });
+    if (text) settle({ option: answer.option, [name]: text });
     else complaint.textContent = `⚠ ${answer.if_empty}`;
   };
   return { form, opener, submit };
-}
-
-/** @param {Place} place @param {number} index */
-function placeChoice({ keep, label }, index) {
-  const made = element('label', 'copilot-answer-place');
-  const radio = document.createElement('input');
-  radio.type = 'radio';
-  radio.name = 'keep';
-  radio.value = keep;
-  radio.defaultChecked = index === 0;
-  made.append(radio, label);
-  return made;
 }
 
 /** @param {string} tag @param {string} className @param {string} text */
@@ -150,12 +152,12 @@ function element(tag, className, text = '') {
 
 // -- keys ---------------------------------------------------------------------------------------------------------------
 
-/** In fields of questions: Enter sends what allows nothing, Alt-Enter breaks the line, Esc goes back. */
+/** In answers that are open: Enter in a field sends what allows nothing, Alt-Enter breaks the line, Esc goes back. */
 export function answerByKeys() {
   // Before the page's own keys.
   window.addEventListener('keydown', event => {
     const field = event.target;
-    const form = field instanceof HTMLElement && field.matches('textarea, input') ? field.closest(FORM) : null;
+    const form = field instanceof HTMLElement ? field.closest(FORM) : null;
     if (!form || event.isComposing || !act(event, /** @type {HTMLElement} */ (field), form)) return;
     event.preventDefault();
     event.stopPropagation();
@@ -164,8 +166,8 @@ export function answerByKeys() {
 
 /** @param {KeyboardEvent} event @param {HTMLElement} field @param {Element} form Whether it was one of our keys. */
 function act({ key, altKey }, field, form) {
-  const [submit, back] = form.querySelectorAll('button');
-  if (key === 'Escape') return press(back);
+  const submit = /** @type {HTMLElement} */ (form.querySelector('button'));
+  if (key === 'Escape') return press(/** @type {HTMLElement} */ (form.querySelector('.copilot-back')));
   if (key !== 'Enter' || field.tagName !== 'TEXTAREA' || submit.classList.contains('copilot-guarded')) return false;
   return altKey ? document.execCommand('insertText', false, '\n') : press(submit);
 }
