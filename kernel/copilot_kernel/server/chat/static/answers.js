@@ -4,10 +4,10 @@
 
 /**
  * @typedef {{option: number, label: string, hint: string, is_suggested: boolean, is_guarded: boolean, is_remembered: boolean,
- *   rule: string, keep: string}} Choice
+ *   rule: string, keep: string}} AnswerButton
  * @typedef {{option: number, label: string, hint: string, field: string, value: string, note: string, submit: string,
- *   submit_hint: string, if_empty: string, choices: Choice[], fold: string}} TextAnswer
- * @typedef {{choices: Choice[], reason: TextAnswer | null, rule: TextAnswer | null, last: Choice[]}} Answers
+ *   submit_hint: string, if_empty: string, choices: AnswerButton[], fold: string}} TextAnswer
+ * @typedef {{choices: AnswerButton[], reason: TextAnswer | null, rule: TextAnswer | null, last: AnswerButton[]}} Answers
  * @typedef {{option: number, reason?: string, rule?: string, keep?: string}} Reply The index of the option that was
  *   chosen, and what was entered.
  */
@@ -25,7 +25,7 @@ const FORM = '.copilot-entry, .copilot-answer-form'; // in widgets and here
  */
 export function drawAnswers({ choices, reason, rule, last }, settle, moved) {
   const row = element('div', 'copilot-answers');
-  /** @param {Choice} choice */
+  /** @param {AnswerButton} choice */
   const draw = choice => choiceButton(choice, () => settle(replyOf(choice)));
   const forms = [];
   if (reason) forms.push(textAnswer('reason', reason, row, settle, moved));
@@ -54,7 +54,7 @@ export function complain(card, words) {
   if (place) place.textContent = `⚠ ${words}`;
 }
 
-/** @param {Choice} choice @param {() => void} act */
+/** @param {AnswerButton} choice @param {() => void} act */
 function choiceButton({ label, hint, is_suggested, is_guarded, is_remembered }, act) {
   const made = button(label, hint, act);
   made.classList.toggle('copilot-suggested', is_suggested);
@@ -77,7 +77,7 @@ function button(label, hint, act) {
   return made;
 }
 
-/** @param {Choice} choice @returns {Reply} */
+/** @param {AnswerButton} choice @returns {Reply} */
 function replyOf({ option, rule, keep }) {
   return rule ? { option, rule, keep } : { option };
 }
