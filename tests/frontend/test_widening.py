@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shutil import rmtree
 from types import SimpleNamespace
 
 import pytest
 from copilot_kernel.chat.introduction import introduction
+from copilot_kernel.chat.trust import HINT_AGAIN, UNTRUSTED
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
 from copilot_kernel.frontend.command_output import DECLINED, WIDEN_HINT
@@ -133,3 +135,33 @@ def test_what_is_trusted_is_listed_and_can_be_taken_back(tmp_path: Path) -> None
         left = made.run("%permissions").text
         assert [each for each in trusted if each in left] == trusted[1:]
         assert isinstance(made.run(f"%permissions revoke {trusted[0]}").error, UsageError)
+
+
+FIRST = [
+    "%attach notes.txt\ndemo: say done",
+    "%sessions",
+    "%resume last",
+    "%model",
+    "%model scripted",
+    "%mode",
+]
+
+
+@pytest.mark.parametrize("code", FIRST)
+def test_a_command_before_the_first_prompt_asks_what_a_prompt_would_ask(tmp_path: Path, code: str) -> None:
+    data = tmp_path / "data"
+    with session(tmp_path, COPILOT_KERNEL_PERMISSION_MODE="acceptEdits", JUPYTER_DATA_DIR=str(data)) as made:
+        rmtree(data / "copilot_kernel" / "trusted")
+        (made.work / "notes.txt").write_text("notes")
+        refused = made.run(code, answer="2").error
+        assert isinstance(refused, UsageError)
+        assert refused.hint == HINT_AGAIN
+        for answer in ("1", ""):
+            assert UNTRUSTED.format("") not in str(made.run(code, answer=answer).error)
+
+
+def test_in_a_batch_run_such_a_command_takes_the_environment_for_the_users_as_a_prompt_does(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with session(tmp_path, COPILOT_KERNEL_PERMISSION_MODE="acceptEdits", JUPYTER_DATA_DIR=str(data)) as made:
+        rmtree(data / "copilot_kernel" / "trusted")
+        assert made.run("%model", live=False).error is None

@@ -27,6 +27,7 @@ from ..sandbox import unavailable
 from .running_files import Item, key_of, running_files
 from .session_store import replace_file
 from .state import ConversationState
+from .turn import View
 
 Answer = Literal["trusted", "sandboxed"]
 
@@ -146,14 +147,16 @@ class TrustGate:
     ) -> None:
         self.settings, self._state, self._was_clicked, self._can_sandbox = settings, state, was_clicked, can_sandbox
         self.store = TrustStore(settings)
+        self.asker: Callable[[], View | None] = lambda: None
+        """Returns the view that asks while no turn runs, if there is one."""
         state.observers.append(self._note_edit)
 
     async def check(self) -> tuple[str, ...]:
         """Files that must not exist for the agent, which then needs a sandbox. Raises UsageError."""
         found = await to_thread.run_sync(self.look)
-        running = self._state.running
-        if running is None or not running.view.attended:
-            found.settings = found.settings if running is None else []  # in a batch run, they are the user's own
+        view = self._view()
+        if view is None or not view.attended:
+            found.settings = found.settings if view is None else []  # in a batch run, they are the user's own
             if found.files or found.settings:
                 raise _untrusted(found)
         elif any(not item.key for item in found.files):
@@ -164,6 +167,9 @@ class TrustGate:
         if found.absent and not self._can_sandbox:
             raise UsageError(UNTRUSTED.format(", ".join(found.absent)), HINT_FILES)
         return tuple(dict.fromkeys(found.absent))
+
+    def _view(self) -> View | None:
+        return self._state.running.view if self._state.running else self.asker()
 
     def is_settled(self) -> bool:
         """Return True if nothing needs a question, or a sandbox of its own. Reads the disk."""
@@ -209,14 +215,14 @@ class TrustGate:
             await to_thread.run_sync(self.store.remember, found.settings, "trusted")
 
     async def _ask(self, asked: Found, options: tuple[PermissionOption, ...], why: str, head: str) -> PermissionOption:
-        running = self._state.running
-        assert running is not None
+        view = self._view()
+        assert view is not None
         items = (*asked.files, *asked.settings)
         call = ToolCall(
             id=_ENTRY_ID, turn=0, call_id="", title=", ".join(dict.fromkeys(item.name for item in items)),
             kind="execute", raw_input={"commands": [item.text for item in items]},
         )  # fmt: skip
-        answer = (await running.view.ask(Question(_KEY, call, options, why, head=head))).option
+        answer = (await view.ask(Question(_KEY, call, options, why, head=head))).option
         if answer is None or answer not in options or answer == REFUSE:
             raise _untrusted(asked, HINT_AGAIN)
         return answer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -58,6 +58,8 @@ class KernelSession(ChatRunner):
         super().__init__(self._new_chat)
         self.command_context = CommandContext(self, self._load_settings, notebook)
         self._pickers = Pickers(self.idle)
+        # The view of the command that runs.
+        self._asker: Display | None = None
         # What commands in cells were allowed to widen.
         self._confirmed: set[str] = set()
         # The cell that ran last was not a batch run's.
@@ -128,10 +130,24 @@ class KernelSession(ChatRunner):
             match step:
                 case commands.Command(name):
                     self._pickers.close(name)
-                    await commands.run(self.command_context, CellOutput(cell, self._pickers, self._confirmed), step)
+                    with self._asked_in(cell):
+                        await commands.run(self.command_context, CellOutput(cell, self._pickers, self._confirmed), step)
                 case commands.Prompt(text):
                     turn = await self._prompt(cell, key, text, values)
         return turn
+
+    @contextmanager
+    def _asked_in(self, cell: Cell) -> Iterator[None]:
+        """Inside, `cell` asks what has to be known before the agent starts, as a prompt would."""
+        from .display import Display
+
+        settings = self.command_context.settings
+        self._asker = display = Display(cell, cwd=settings.folder, activity_timeout=settings.activity_timeout)
+        try:
+            yield
+        finally:
+            self._asker = None
+            display.close()
 
     @cached_property
     def _reruns(self) -> Reruns:
@@ -261,6 +277,7 @@ class KernelSession(ChatRunner):
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
         chat = open_chat(settings, key, place=place, live=self._notebook)
         chat.state.observers.append(partial(self._report_standing, chat))
+        chat.trust.asker = lambda: self._asker
         return chat
 
     def _report_standing(self, chat: Chat, update: Update | None) -> None:
