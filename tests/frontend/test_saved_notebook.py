@@ -1,20 +1,48 @@
 """Where a notebook is saved, and one that cannot be read; how one is read, the kernels' tests show."""
 
+import json
 from pathlib import Path
 
 import pytest
-from copilot_kernel.frontend.saved_notebook import folders_of_page, read_saved
+from copilot_kernel.frontend.saved_notebook import BAD_CELL, UNREADABLE, folders_of_page, read_saved
 from copilot_kernel.notebook.live import NotebookError
 
-BAD = ["", "{", "[]", "{}", '{"cells": 1}', '{"cells": [1]}', '{"cells": [{}]}', '{"worksheets": []}', "[" * 100_000]
+CONFLICT = '{\n "cells": [\n<<<<<<< HEAD\n  {"cell_type": "code", "source": "1"}\n=======\n>>>>>>> theirs\n ]\n}'
+BAD = {
+    "": "not JSON; a text notebook of jupytext can be read as a file",
+    "# %%\nprint(1)\n": "not JSON; a text notebook of jupytext can be read as a file",
+    "[]": "not JSON; a text notebook of jupytext can be read as a file",
+    "{": "not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+    "{}": "no list of cells",
+    '{"cells": 1}': "no list of cells",
+    CONFLICT: "Git's conflict markers in line 3",
+    '{"nbformat": 3, "worksheets": [{"cells": []}]}': "format 3; JupyterLab saves it in format 4",
+    '{"cells": ' + "[" * 100_000: "no list of cells",
+}
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_a_notebook_that_is_none_is_reported(tmp_path: Path, text: str) -> None:
+def test_a_notebook_that_cannot_be_read_says_why(tmp_path: Path, text: str) -> None:
     book = tmp_path / "book.ipynb"
     book.write_text(text)
-    with pytest.raises(NotebookError, match=r"cannot be read: .*book\.ipynb"):
+    with pytest.raises(NotebookError) as caught:
         read_saved(str(book))
+    assert str(caught.value) == UNREADABLE.format(book, BAD[text])
+
+
+def test_one_bad_cell_hides_no_others(tmp_path: Path) -> None:
+    book, good = tmp_path / "book.ipynb", {"id": "a", "cell_type": "code", "source": "1"}
+    bad = [
+        {"id": "b", "cell_type": "code"},
+        1,
+        {**good, "outputs": [1]},
+        {**good, "outputs": 1},
+        {**good, "source": [1]},
+    ]
+    book.write_text(json.dumps({"cells": [good, *bad, good]}))
+    unread = [(f"cell-{number}", "raw", BAD_CELL) for number in range(1, 6)]
+    found = [(cell.id, cell.type, cell.source) for cell in read_saved(str(book)).cells]
+    assert found == [("a", "code", "1"), *unread, ("a", "code", "1")]
 
 
 def test_a_notebook_that_is_not_there_is_reported(tmp_path: Path) -> None:

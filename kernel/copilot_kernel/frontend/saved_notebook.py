@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -12,6 +14,9 @@ from ..notebook.live import NotebookCell, NotebookError, NotebookState, Output
 
 MAX_NOTEBOOK_BYTES = 100_000_000
 UNKNOWN = "No page shows this notebook to the agent, and the kernel does not know where it is saved."
+
+UNREADABLE = "The saved notebook cannot be read: {} ({})"
+BAD_CELL = "(This cell cannot be read.)"
 
 
 def folders_of_page(started: str, path: str) -> tuple[str, ...]:
@@ -25,17 +30,43 @@ def folders_of_page(started: str, path: str) -> tuple[str, ...]:
 
 
 def read_saved(path: str) -> NotebookState:
-    """All cells with their outputs. Raises NotebookError if the notebook does not exist."""
+    """All cells with their outputs. Raises NotebookError, which says why, if the notebook cannot be read."""
     if not path:
         raise NotebookError(UNKNOWN)
     try:
         if Path(path).stat().st_size > MAX_NOTEBOOK_BYTES:
             raise NotebookError("The saved notebook is too large to be read.")
-        cells = json.loads(Path(path).read_bytes())["cells"]
-        found = tuple(_cell(number, cell) for number, cell in enumerate(cells))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise NotebookError(f"The saved notebook cannot be read: {path}") from error
-    return NotebookState(found, path=path, saved=True)
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise NotebookError(UNREADABLE.format(path, error.strerror)) from error
+    try:
+        book = json.loads(content)
+        cells = book["cells"]
+        if not isinstance(cells, list):
+            raise TypeError
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise NotebookError(UNREADABLE.format(path, _why_not(content, error))) from error
+    return NotebookState(tuple(map(_readable, count(), cells)), path=path, saved=True)
+
+
+def _why_not(content: bytes, error: Exception) -> str:
+    """Say why this is not a notebook of format 4."""
+    if conflict := re.search(rb"^<{7} ", content, re.MULTILINE):
+        line = content[: conflict.start()].count(b"\n") + 1
+        return f"Git's conflict markers in line {line}"
+    if old := re.search(rb'"nbformat": *([1-3])\b', content):
+        return f"format {old[1].decode()}; JupyterLab saves it in format 4"
+    if not content.lstrip().startswith(b"{"):
+        return "not JSON; a text notebook of jupytext can be read as a file"
+    return f"not JSON: {error}" if isinstance(error, ValueError) else "no list of cells"
+
+
+def _readable(number: int, cell: Any) -> NotebookCell:
+    """The cell; one that cannot be read does not hide the others."""
+    try:
+        return _cell(number, cell)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return NotebookCell(f"cell-{number}", "raw", BAD_CELL)
 
 
 def saved_id(path: str, source: str) -> str:
