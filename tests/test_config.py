@@ -145,7 +145,7 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_defaults_stand(tmp_path:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     (tmp_path / "folder.json").mkdir()
     settings = load_settings({}, [tmp_path / "none.json", path, tmp_path / "folder.json"])
-    assert (settings, settings.has_unread_rules) == (Settings(), True)
+    assert (settings, settings.unread) == (Settings(permission_mode="plan"), settings.problems)
     assert len(settings.problems) == 2
     assert settings.problems[1].startswith(f"{path}: ")
 

@@ -4,7 +4,8 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from copilot_kernel.config import Widening, allow_lists, is_in_own_kernelspec
+from copilot_kernel.chat.rules import save_rule
+from copilot_kernel.config import Settings, Widening, allow_lists, is_in_own_kernelspec, user_file
 from copilot_kernel.config_reader import IN_PROJECT, load_settings
 
 from .test_config import write
@@ -29,18 +30,41 @@ def test_what_one_place_asks_about_or_denies_no_other_place_lifts(tmp_path: Path
     assert (settings.origins["allow"], settings.origins["deny"]) == ("environment", f"{path}, environment")
 
 
+BROKEN = '{"deny": ["Bash(rm *)"],}'
+
+
 @pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions"])
 @pytest.mark.parametrize("lost", ["allow", "ask", "deny", "file"])
-def test_while_rules_cannot_be_read_no_mode_and_no_setting_allows(tmp_path: Path, mode: str, lost: str) -> None:
-    path = write(tmp_path / "file.json", '{"deny": ["Bash(rm *)"],}' if lost == "file" else {lost: {"Edit": True}})
+def test_while_rules_cannot_be_read_no_mode_and_no_setting_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, lost: str
+) -> None:
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
+    path = write(user_file(), BROKEN if lost == "file" else {lost: {"Edit": True}})
     more = write(tmp_path / "more.json", {"allow": ["Bash"], "deny": ["Edit(data/**)"]})
     settings = load_settings({"COPILOT_KERNEL_PERMISSION_MODE": mode}, [path, more])
     assert (settings.permission_mode, settings.allow, settings.deny) == ("default", (), ("Edit(data/**)",))
     assert settings.problems[0].startswith(f"{path}: ")
+    assert settings.unread == settings.problems[:1]
     assert settings.problems[1:] == (
         f"environment: permission_mode: {mode} is not used while a list of rules cannot be read; default is used",
         f"{more}: allow: not used while a list of rules cannot be read",
     )
+
+
+def test_while_a_file_of_the_system_cannot_be_read_the_mode_is_plan(tmp_path: Path) -> None:
+    system = write(tmp_path / "system.json", BROKEN)
+    mine = write(tmp_path / "mine.json", {"permission_mode": "bypassPermissions", "allow": ["Read"]})
+    settings = load_settings({"COPILOT_KERNEL_PERMISSION_MODE": "acceptEdits"}, [mine, system])
+    assert (settings.permission_mode, settings.allow) == ("plan", ())
+    assert settings.origins["permission_mode"] == str(system)
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "file.json"
+    path.write_text('{"deny": ["Bash"], "permission_mode": "plan"}', "utf-8-sig")
+    assert load_settings({}, [path]) == Settings(deny=("Bash",), permission_mode="plan")
+    save_rule("ask", "Read", path)
+    assert load_settings({}, [path]) == Settings(deny=("Bash",), permission_mode="plan", ask=("Read",))
 
 
 def test_the_mode_stays_where_another_value_cannot_be_read_and_a_plan_stays_in_any_case(tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ MODE_NAMES = {
 }
 """Names of the permission modes."""
 PERMISSION_MODES = tuple(MODE_NAMES)
+PLAN = "plan"
+UNREAD = "{}. While settings cannot be read, every call asks. Correct them, then restart the kernel."
 _UNREAD = "while a list of rules cannot be read"
 _ALLOWING_MODES = ("acceptEdits", "bypassPermissions", SANDBOXED)
 BUILT_IN_AGENTS = ("", "copilot", "demo")
@@ -256,8 +258,8 @@ class Settings:
     absent: tuple[str, ...] = field(default=(), compare=False)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
-    # A list of rules could not be read, so what it denies is not known.
-    has_unread_rules: bool = field(default=False, compare=False)
+    # Those of the problems for which it is not known what is denied: nothing is allowed without a question.
+    unread: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def folder(self) -> str:
@@ -305,10 +307,10 @@ def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
     if mode == SANDBOXED and settings.sandbox == "off":
         problems.append(f"{origin}: permission_mode: {mode} needs sandbox (COPILOT_KERNEL_SANDBOX); default is used")
         mode = "default"
-    if settings.has_unread_rules and mode in _ALLOWING_MODES:
+    if settings.unread and mode in _ALLOWING_MODES:
         problems.append(f"{origin}: permission_mode: {mode} is not used {_UNREAD}; default is used")
         mode = "default"
-    if settings.has_unread_rules and allow:
+    if settings.unread and allow:
         problems.append(f"{settings.origins['allow']}: allow: not used {_UNREAD}")
         allow = ()
     origins = {**settings.origins, "permission_mode": origin}

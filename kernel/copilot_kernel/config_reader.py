@@ -4,7 +4,7 @@ Precedence: environment (`COPILOT_KERNEL_*`) over config files (`copilot_kernel.
 the project) over defaults. But of what limits the agent, no place loosens what another one says: the stricter value
 applies (`Setting.order`), lists are joined (`Setting.join`), and of several lists that allow, each must cover a call. A
 value that cannot be read is reported in `Settings.problems` and left out. While a list of rules cannot be read, no
-permission mode that allows begins, and no setting allows anything.
+call is allowed without a question; while a file of the system cannot be read, the mode is `plan`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .config import (
     DEMO_COMMAND,
     ENVIRONMENT,
     KERNELSPEC,
+    PLAN,
     SETTINGS,
     AllowList,
     Settings,
@@ -29,6 +30,7 @@ from .config import (
     config_files,
     in_mode,
     project_places,
+    user_file,
     variable,
 )
 from .mcp_config import parse_servers
@@ -99,18 +101,19 @@ class _Reader:
         self.origins = dict.fromkeys(SETTINGS, "default")
         self.problems: list[str] = []
         self.limits: list[AllowList] = []
-        self.has_unread_rules = False
+        self.unread: list[str] = []
 
     def read_file(self, path: Path) -> None:
         try:
-            values = json.loads(path.read_text("utf-8"))
+            values = json.loads(path.read_text("utf-8-sig"))
             if not isinstance(values, dict):
                 raise ValueError("must contain a JSON object")
         except FileNotFoundError:
             return
         except (OSError, ValueError, RecursionError) as error:
-            self.problems.append(f"{path}: {error}")
-            self.has_unread_rules = True
+            self._note_unread(f"{path}: {error}")
+            if path != user_file():  # the system's: it may hold any limit
+                self._add("permission_mode", PLAN, str(path))
             return
         self.read(str(path), values)
 
@@ -123,11 +126,17 @@ class _Reader:
             try:
                 self._add(name, setting.parse(raw), origin)
             except (ValueError, TypeError, RecursionError) as error:
-                self.problems.append(f"{origin}: {name}: {error}")
+                problem = f"{origin}: {name}: {error}"
                 if setting.parse is rule_list:
-                    self.has_unread_rules = True
-                elif setting.join:  # nothing is the strictest of lists
+                    self._note_unread(problem)
+                    continue
+                self.problems.append(problem)
+                if setting.join:  # nothing is the strictest of lists
                     self._add(name, (), origin)
+
+    def _note_unread(self, problem: str) -> None:
+        self.problems.append(problem)
+        self.unread.append(problem)
 
     def _add(self, name: str, value: Any, origin: str) -> None:
         """No place loosens what another one says."""
@@ -151,5 +160,5 @@ class _Reader:
             allow_limits=tuple(self.limits),
             origins=dict(self.origins),
             problems=(*self.problems, *own),
-            has_unread_rules=self.has_unread_rules,
+            unread=tuple(self.unread),
         )

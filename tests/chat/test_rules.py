@@ -249,3 +249,16 @@ async def test_the_notebooks_own_tools_are_not_its_file(tmp_path: Path) -> None:
     opened = [str(tmp_path / "book.ipynb")]
     for key, expected in (("copilot-kernel-notebook-1", "allow"), ("copilot-kernel-1", "ask")):
         assert (await outcome(settings, "edit", "book.ipynb", opened=opened, key=key)).outcome == expected
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("mode", "outcome"), [("bypassPermissions", "ask"), ("acceptEdits", "ask"), ("plan", "reject")]
+)
+async def test_while_settings_cannot_be_read_nothing_is_allowed_without_a_question(mode: str, outcome: str) -> None:
+    evaluator = PolicyEvaluator(Settings(permission_mode=mode, allow=("Read",), unread=("file: error",)))
+    call = ToolCall(1, 1, "1", "Read", "read", raw_input={"path": "a.txt"})
+    decision = await evaluator.decide(call, OUR_OPTIONS, None)
+    assert (decision.outcome, decision.by) == (outcome, "mode")
+    with pytest.raises(UsageError, match="every call asks"):
+        await evaluator.add_rule("allow", "Edit")

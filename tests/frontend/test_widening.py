@@ -165,3 +165,19 @@ def test_in_a_batch_run_such_a_command_takes_the_environment_for_the_users_as_a_
     with session(tmp_path, COPILOT_KERNEL_PERMISSION_MODE="acceptEdits", JUPYTER_DATA_DIR=str(data)) as made:
         rmtree(data / "copilot_kernel" / "trusted")
         assert made.run("%model", live=False).error is None
+
+
+def test_while_settings_cannot_be_read_each_prompt_says_so_and_nothing_is_allowed(tmp_path: Path) -> None:
+    config = tmp_path / "jupyter_config_dir"
+    config.mkdir()
+    (config / "copilot_kernel.json").write_text('{"deny": ["Bash(rm *)"],}')
+    with session(tmp_path) as made:
+        for _ in range(2):
+            assert f"⚠ {config}/copilot_kernel.json: " in made.run("demo: say done").text
+        for code in ("%permissions allow Edit", "%permissions mode acceptEdits"):
+            assert "While settings cannot be read, every call asks." in str(made.run(code, answer="1").error)
+        assert made.run("%permissions deny Read").error is None
+        made.run("demo: create a.txt text", live=False)
+        assert [*made.work.iterdir()] == []
+        assert made.run("%permissions mode plan").error is None
+        assert made.run("%permissions mode default", answer="1").error is not None

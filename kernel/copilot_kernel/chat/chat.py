@@ -19,7 +19,7 @@ from anyio import to_thread
 from ..acp.agent_connection import Session
 from ..acp.messages import AgentInfo, Block, NoticeUpdate, PromptResult, SessionInfo, TextBlock
 from ..acp.results import short_name
-from ..config import SANDBOXED, Settings
+from ..config import PLAN, SANDBOXED, UNREAD, Settings
 from ..conversation.model import Conversation, ToolCall
 from ..conversation.outcome import FAILED, TurnOutcome
 from ..errors import AgentError, CopilotError, UsageError
@@ -360,6 +360,8 @@ class Chat:
         """Set the mode until the conversation is another one. Raises UsageError if it is unknown or needs a sandbox."""
         if mode == SANDBOXED and (why := self.agent.sandbox_problem()):
             raise UsageError(f"The mode {mode} needs a sandbox: {why}.", "See: copilot-kernel doctor")
+        if self.settings.unread and mode not in (PLAN, self.book.mode):
+            raise UsageError(UNREAD.format(f"The permission mode {mode} is not used"))
         self.permissions.policy.book = self.book.in_mode(mode)
 
     # -- the agent ----------------------------------------------------------------------------------------------------

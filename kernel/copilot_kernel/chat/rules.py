@@ -20,7 +20,7 @@ from anyio import to_thread
 
 from ..acp.locate import deny_patterns, located
 from ..acp.messages import PermissionOption
-from ..config import SANDBOXED, Settings, config_files, state_folder, user_file
+from ..config import PLAN, SANDBOXED, UNREAD, Settings, config_files, state_folder, user_file
 from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
 from ..notebook.live import LiveNotebook
@@ -116,6 +116,8 @@ class PolicyEvaluator:
         mode, rules, folder = self.book.mode, self.book.rules, policy_path(self.settings.folder)
         if mode == SANDBOXED and not (inside and self._is_sandboxed()):
             mode = ACCEPT_EDITS if self._is_sandboxed() else "default"
+        if self.settings.unread:
+            mode, rules = PLAN if mode == PLAN else "default", replace(rules, allow=())
         if not by_rule:
             mode, rules = mode if mode not in ACCEPTING else "default", replace(rules, allow=())
         home, (protected, guarded) = policy_path(os.path.expanduser("~")), self._own or ((), {})
@@ -126,8 +128,11 @@ class PolicyEvaluator:
     async def add_rule(self, kind: Kind, rule: str, *, to_settings: bool = False) -> str:
         """Put a rule in force, and with `to_settings` save it for new kernels; return what was done, for the user.
 
-        Raises UsageError if it is not a rule. One that cannot be saved is in force all the same.
+        Raises UsageError if it is not a rule, or allows while settings cannot be read. One that cannot be saved is in
+        force all the same.
         """
+        if kind == "allow" and self.settings.unread:
+            raise UsageError(UNREAD.format(f"The rule {rule} was not added"))
         self.book = self.book.adding(kind, rule)
         if not to_settings:
             return f"{VERBS[kind]} in {HERE}: {rule}"
@@ -229,7 +234,7 @@ def _add(kind: Kind, rule: str, file: Path) -> None:
 def _read(file: Path) -> tuple[dict[str, Any], int]:
     """The members of the file and its mode bits; a new file is for the user alone."""
     try:
-        text = file.read_text("utf-8")
+        text = file.read_text("utf-8-sig")
         values = json.loads(text, object_pairs_hook=_members) if text.strip() else {}
         mode = stat.S_IMODE(file.stat().st_mode)
     except FileNotFoundError:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from ..config import UNREAD
 from ..config_reader import load_settings
 from ..errors import AuthRequired, CopilotError
 from . import gateway, vs_code
@@ -167,6 +168,7 @@ class KernelSession(ChatRunner):
         page = self._notebook.reporter if self._notebook and settings.notebook_tools else PageReporter()
         page.begin(self._agent_title)
         blocks = await self._collect(text, values)
+        self.notices += [UNREAD.format(each) for each in settings.unread]
         if cell.live:
             await self._check_exposure()
         self.report_notices(cell)
@@ -298,7 +300,8 @@ class KernelSession(ChatRunner):
         settings = self.load()
         self.notices += gateway.notices(settings, self._environ)
         book = Rulebook.of(settings)
-        self.notices += [f"Setting ignored: {problem}\n" for problem in (*settings.problems, *book.problems)]
+        problems = [each for each in (*settings.problems, *book.problems) if each not in settings.unread]
+        self.notices += [f"Setting ignored: {problem}\n" for problem in problems]
         self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
         return settings
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from ..acp.messages import PermissionOption
-from ..config import MODE_NAMES, SANDBOXED
+from ..config import MODE_NAMES, PLAN, SANDBOXED
 from ..conversation.model import ToolCall
 from . import drives
 from .deny import changed_settings, matches, possible_rule
@@ -30,7 +30,6 @@ __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "pa
 CHANGES_SETTINGS = "It may change settings of Copilot Kernel, which always asks:"
 ALLOWED_BY_MODE = "Mode {} allows it in the project."
 NO_ALLOW_ONCE = "But the agent does not offer to allow it only once."
-PLAN = "plan"
 REMOTE = "Showing this text loads content from {}, and the address itself can carry data there."
 NAMELESS = "A shell of Windows may know the command by another name."
 NO_TOOL = "The call does not name the server that does it."
