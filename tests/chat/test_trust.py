@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,9 +10,11 @@ from pathlib import Path
 
 import anyio
 import pytest
+from copilot_kernel.chat import trust
+from copilot_kernel.chat.permission import Approvals
 from copilot_kernel.chat.running_files import running_files
 from copilot_kernel.chat.state import ConversationState
-from copilot_kernel.chat.trust import REFUSE, SANDBOX, TRUST, USE, TrustGate, TrustStore
+from copilot_kernel.chat.trust import CHANGED, NO_SANDBOX, REFUSE, SANDBOX, TRUST, USE, TrustGate, TrustStore
 from copilot_kernel.config import Settings, Widening
 from copilot_kernel.config_reader import load_settings
 from copilot_kernel.errors import UsageError
@@ -93,16 +96,69 @@ async def test_what_would_run_is_shown_command_by_command(opened: Open, plant: C
     assert [each.name for each in person.trust[0].options][:2] == [TRUST.name, REFUSE.name]
 
 
-async def test_trust_is_remembered_for_this_content_and_a_no_is_not(opened: Open, plant: Callable[..., Path]) -> None:
+async def test_trust_is_remembered_for_this_content(opened: Open, plant: Callable[..., Path]) -> None:
     file = plant()
-    for option, starts in ((REFUSE.name, False), (REFUSE.name, False), (TRUST.name, True)):
-        assert await started(opened, person := Asked(option)) is starts
-        assert len(person.trust) == 1
-    assert await started(opened, person := Asked())
-    assert person.trust == []
+    for option, asked in ((TRUST.name, 1), ("", 0)):
+        assert await started(opened, person := Asked(option))
+        assert len(person.trust) == asked
     file.write_text(json.dumps({**HOOK, "version": 2}))
     assert not await started(opened, person := Asked(REFUSE.name))
     assert len(person.trust) == 1
+
+
+async def test_a_refusal_is_remembered_until_it_is_revoked_or_a_file_comes(
+    opened: Open, plant: Callable[..., Path], copilot: Settings
+) -> None:
+    plant()
+    for asked in (1, 0):
+        async with opened() as chat:
+            for again in (asked, 0):
+                with pytest.raises(UsageError, match=r"x\.json") as raised:
+                    await ask(chat, "demo: say hello", person := Asked(REFUSE.name))
+                assert len(person.trust) == again
+                (refused,) = chat.trust.store.all()
+                assert (refused.answer, refused.folder) == ("refused", copilot.folder)
+                assert f"%permissions revoke {refused.id}" in raised.value.hint
+    assert not await started(opened, Nobody())
+    plant(".github/hooks/y.json")
+    assert not await started(opened, person := Asked(REFUSE.name))
+    assert person.trust[0].call.title == ".github/hooks/x.json, .github/hooks/y.json"
+    store = TrustStore(copilot)
+    store.revoke(store.all()[0].id)
+    assert await started(opened, person := Asked(TRUST.name))
+    assert len(person.trust) == 1
+
+
+async def test_where_there_is_no_sandbox_the_question_and_the_refusal_say_so(
+    opened: Open, plant: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant()
+    monkeypatch.setattr(trust, "unavailable", lambda settings: "no sandbox")
+    async with opened() as chat:
+        for asked in (1, 0):
+            with pytest.raises(UsageError) as raised:
+                await ask(chat, "demo: say hello", person := Asked(REFUSE.name))
+            assert raised.value.hint.endswith(NO_SANDBOX)
+            assert [NO_SANDBOX in QuestionView(each).text for each in person.trust] == [True] * asked
+
+
+async def test_a_trusted_file_that_has_changed_is_shown_as_a_diff(
+    opened: Open, plant: Callable[..., Path], copilot: Settings, tmp_path: Path
+) -> None:
+    file = plant(content=json.dumps(HOOK, indent=1))
+    assert await started(opened, Asked(TRUST.name))
+    file.write_text(file.read_text().replace("touch ran", "touch run"))
+    plant("opencode.json", {"plugin": ["./beside"]})
+    await started(opened, person := Asked(REFUSE.name))
+    text = QuestionView(person.trust[0]).text
+    assert '-    "bash": "touch ran"' in text
+    assert '+    "bash": "touch run"' in text
+    assert '"version"' not in text  # far from the change
+    assert "./beside" in text
+    assert CHANGED in text
+    kept = list(tmp_path.rglob("trusted/*.json"))
+    assert len(kept) == 3
+    assert {stat.S_IMODE(each.stat().st_mode) for each in kept} == {0o600}
 
 
 async def test_where_nobody_can_be_asked_the_error_names_files_and_setting(
@@ -149,18 +205,31 @@ async def test_a_running_agent_opens_no_session_beside_new_files(opened: Open, p
             await ask(chat, "demo: say three", Asked(REFUSE.name))
 
 
-async def test_what_the_user_lets_the_agent_write_is_trusted_as_written(
-    opened: Open, plant: Callable[..., Path], settings: Settings
+@pytest.mark.parametrize("does", ["create {} changed", "edit {} touch ran => touch run"])
+async def test_what_the_user_lets_the_agent_write_is_trusted_as_it_was_shown(
+    opened: Open, plant: Callable[..., Path], settings: Settings, does: str
 ) -> None:
     file = plant()
     async with opened() as chat:
         await ask(chat, "demo: say one", Asked(TRUST.name))
-        await ask(chat, f"demo: create {file.relative_to(settings.cwd)} changed", Asked())
+        await ask(chat, f"demo: {does.format(file.relative_to(settings.cwd))}", Asked())
         assert file.read_text() != json.dumps(HOOK)
     assert await started(opened, person := Asked())
     assert person.trust == []
     file.write_text("pulled")
     assert not await started(opened, Asked(REFUSE.name))
+
+
+async def test_an_edit_of_what_came_meanwhile_trusts_only_what_was_shown(
+    opened: Open, plant: Callable[..., Path], settings: Settings
+) -> None:
+    async with opened() as chat:
+        await ask(chat, "demo: say one", Asked())
+        pulled = plant()
+        await ask(chat, f"demo: edit {pulled.relative_to(settings.cwd)} touch ran => touch run", Asked())
+        await ask(chat, "demo: create opencode.json {}", Asked())
+    assert not await started(opened, person := Asked(REFUSE.name))
+    assert person.trust[0].call.title == ".github/hooks/x.json"
 
 
 async def test_nothing_starts_early_where_something_is_unknown(opened: Open, plant: Callable[..., Path]) -> None:
@@ -216,6 +285,18 @@ def test_answers_that_lie_in_the_project_do_not_count(copilot: Settings, plant: 
     assert not Path(inside.own_state).exists()
 
 
+def test_an_answer_of_an_older_version_is_forgotten(
+    copilot: Settings, plant: Callable[..., Path], tmp_path: Path
+) -> None:
+    plant()
+    store = TrustStore(copilot)
+    store.remember(running_files(copilot), "trusted")
+    (file,) = tmp_path.rglob("trusted/*.json")
+    values = json.loads(file.read_text())
+    file.write_text(json.dumps({name: values[name] for name in ("name", "folder", "answer")}))
+    assert (store.all(), TrustStore(copilot).answer(file.stem)) == ([], None)
+
+
 def test_an_answer_can_be_taken_back(copilot: Settings, plant: Callable[..., Path]) -> None:
     plant()
     store = TrustStore(copilot)
@@ -265,7 +346,7 @@ def test_only_a_command_that_is_used_is_asked_about() -> None:
     settings = load_settings(environ, [])
 
     def asked(settings: Settings) -> list[str]:
-        found = TrustGate(settings, ConversationState(), lambda _: False, can_sandbox=False).look()
+        found = TrustGate(settings, ConversationState(), Approvals(), can_sandbox=False).look()
         return [item.lines[0].partition("=")[0] for item in found.settings]
 
     assert asked(settings) == ["COPILOT_KERNEL_AGENT"]

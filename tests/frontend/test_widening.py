@@ -131,7 +131,7 @@ def test_what_is_trusted_is_listed_and_can_be_taken_back(tmp_path: Path) -> None
         made.run("demo: say one")
         trusted = [line.split()[0] for line in made.run("%permissions").text.splitlines() if "the environment" in line]
         assert trusted
-        assert "No longer trusted" in made.run(f"%permissions revoke {trusted[0]}").text
+        assert "was trusted" in made.run(f"%permissions revoke {trusted[0]}").text
         left = made.run("%permissions").text
         assert [each for each in trusted if each in left] == trusted[1:]
         assert isinstance(made.run(f"%permissions revoke {trusted[0]}").error, UsageError)

@@ -1,6 +1,7 @@
 """A cloned repository whose hooks Copilot runs in every mode: before the user trusts them, and after."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def play(agent: Agent) -> Json:
         refused = {**book.ask(*steps, click="Don't start"), "ran": ran()}
         shown = json.dumps([message["content"] for message in book.front_end.published])
         batch = {**book.run("Go on.", live=False), "ran": ran()}
+        book.run(re.findall("%permissions revoke [0-9a-f]+", refused["text"])[0])
         trusted = {**book.ask(*steps, click="Trust these files"), "ran": ran()}
         commands = [command in shown for command in ("touch ran/start", "touch ran/tool")]
         return {"commands": commands, "refused": refused, "batch": batch, "trusted": trusted}

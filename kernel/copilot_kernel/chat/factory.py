@@ -72,7 +72,7 @@ def open_chat(
     agent = Agent(settings, running, handlers, services.serve, policy.denied_tools, tools.ports, connect)
     # What a prompt goes to.
     can_sandbox = connect is None and "://" not in settings.agent
-    trust = TrustGate(settings, state, approvals.clicked.__contains__, can_sandbox=can_sandbox)
+    trust = TrustGate(settings, state, approvals, can_sandbox=can_sandbox)
     locks = SessionLocks(folder, place or (f"notebook {notebook}" if notebook else f"process {os.getpid()}"))
     sessions = SessionManager(
         agent, updates, state, retry or Retry(), store, locks, tools, permissions.reset, trust, live

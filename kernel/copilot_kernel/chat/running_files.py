@@ -38,7 +38,7 @@ _COMMAND_NAMES = ("command", "bash", "powershell", "cmd", "script", "run", "url"
 class Item:
     """Something to be trusted. `key` is what is remembered; empty if the content is not known.
 
-    `path` of a file; `place` is the file or folder that the agent looks for.
+    `path` of a file; `place` is the file or folder that the agent looks for. `content` is its text, if that is short.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Item:
     lines: tuple[str, ...]
     path: str = ""
     place: str = ""
+    content: str | None = None
 
     @property
     def text(self) -> str:
@@ -105,12 +106,13 @@ def _item(file: Path, place: Path, folders: Sequence[Path]) -> Item:
         content = _content(file)
     except OSError:
         return Item(name, "", (UNREADABLE,), str(file), str(place))
-    return Item(name, key_of("file", str(file), content), tuple(_shown(content)), str(file), str(place))
-
-
-def _shown(content: bytes) -> Iterator[str]:
-    """The commands first, then the whole file: it may run something under a name that we do not know."""
     text = content.decode("utf-8", "replace")
+    kept = text if len(text) <= MAX_SHOWN and text.encode() == content else None
+    return Item(name, key_of("file", str(file), content), tuple(_shown(text)), str(file), str(place), kept)
+
+
+def _shown(text: str) -> Iterator[str]:
+    """The commands first, then the whole file: it may run something under a name that we do not know."""
     if commands := list(_commands(_parsed(text))):
         yield from (*commands, WHOLE)
     yield text[:MAX_SHOWN].rstrip("\n")

@@ -7,40 +7,45 @@ folder, which must not lie in the project.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from anyio import to_thread
 
-from ..acp.messages import PermissionOption, ToolCallUpdate, Update
+from ..acp.messages import Diff, PermissionOption, ToolCallUpdate, Update
 from ..config import AGENT, DEMO_COMMAND, ENVIRONMENT, PREFIX, Settings, state_folder
 from ..conversation.model import ToolCall
 from ..errors import UsageError
-from ..permissions import inputs
 from ..permissions.question import Question
 from ..permissions.request import CHANGING
 from ..programs import is_inside, project_folders, real
 from ..sandbox import unavailable
+from .permission import Approvals
 from .running_files import Item, key_of, running_files
 from .session_store import replace_file
 from .state import ConversationState
 from .turn import View
 
-Answer = Literal["trusted", "sandboxed"]
+Answer = Literal["trusted", "sandboxed", "refused"]
 
 TRUST = PermissionOption("trust", "Trust these files", "allow_once")
 USE = PermissionOption("trust", "Use these settings", "allow_once")
 REFUSE = PermissionOption("refuse", "Don't start", "reject_once")
 SANDBOX = PermissionOption("sandbox", "Start in the sandbox without them", "sandbox")
+_ANSWERS: dict[PermissionOption, Answer] = {TRUST: "trusted", REFUSE: "refused", SANDBOX: "sandboxed"}
+CHANGED = "Of a file that you have trusted before, only the changes are shown."
 HEAD_FILES = "Files in this folder make the agent run programs. Trust them?"
 HEAD_SETTINGS = "Environment variables let the agent do more than your settings allow. Use them?"
 WHY_FILES = "The agent runs these without asking, in every permission mode. They came with the project."
 WHY_SETTINGS = "A .env file of the project may have set these variables."
 UNTRUSTED = "The agent was not started, because nobody has trusted {}"
 HINT_AGAIN = "Run the cell again to answer differently."
+HINT_REFUSED = "You refused them. To be asked again, use %permissions revoke {}."
+NO_SANDBOX = "There is no sandbox here, so the agent cannot be used in this folder without them."
 HINT_FILES = (
     "A prompt in an open notebook shows what these files would run, and asks you. Where nobody can answer, add the "
     f"folder to the setting trusted_folders ({PREFIX}TRUSTED_FOLDERS)."
@@ -67,12 +72,14 @@ def setting_items(settings: Settings) -> list[Item]:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """An answer: about what, in which folder."""
+    """An answer: about what, in which folder. `content` is that of the file `path`, if it is trusted."""
 
     id: str
     name: str
     folder: str
     answer: Answer
+    path: str = ""
+    content: str | None = None
 
 
 class TrustStore:
@@ -97,30 +104,41 @@ class TrustStore:
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for item in items:
-                values = {"name": item.name, "folder": self._settings.folder, "answer": answer}
                 if item.key:
-                    replace_file(self._folder / f"{item.key}.json", json.dumps(values), 0o600)
+                    content = item.content if answer == "trusted" else None
+                    kept = Remembered(item.key, item.name, self._settings.folder, answer, item.path, content)
+                    replace_file(self._folder / f"{item.key}.json", json.dumps(asdict(kept)), 0o600)
+
+    def contents(self, path: str) -> list[str]:
+        """What was trusted in this file, the newest first."""
+        return [each.content for each in self.all() if each.path == path and each.content is not None]
 
     def all(self) -> list[Remembered]:
-        """Every answer, by name."""
-        files = sorted(self._folder.glob("*.json")) if self._folder else ()
-        return sorted(filter(None, map(self._read, files)), key=lambda each: (each.folder, each.name))
+        """Every answer, the newest first."""
+        with suppress(OSError):  # another kernel forgets one
+            files = sorted(self._folder.glob("*.json"), key=os.path.getmtime, reverse=True) if self._folder else ()
+            return list(filter(None, map(self._read, files)))
+        return []
 
     def revoke(self, id: str) -> Remembered:
         """Forget one. Raises UsageError if there is none with this id."""
+        self._given.clear()
         found = [each for each in self.all() if id and each.id.startswith(id)]
         if len(found) != 1 or self._folder is None:
             raise UsageError(f'Nothing trusted has the id "{id}".', "%permissions lists what is trusted.")
         next(self._folder.glob(f"{found[0].id}*.json")).unlink(missing_ok=True)
-        self._given.clear()
         return found[0]
 
     @staticmethod
     def _read(file: Path) -> Remembered | None:
+        """None also for an answer of an older version, which counted in any folder."""
         with suppress(OSError, ValueError, RecursionError):
             match json.loads(file.read_text("utf-8")):
-                case {"name": str(name), "folder": str(folder), "answer": "trusted" | "sandboxed" as answer}:
-                    return Remembered(file.stem[:ID_CHARS], name, folder, answer)
+                case {
+                    "name": str(name), "folder": str(folder), "answer": "trusted" | "sandboxed" | "refused" as answer,
+                    "path": str(path), "content": str() | None as content,
+                }:  # fmt: skip
+                    return Remembered(file.stem[:ID_CHARS], name, folder, answer, path, content)
         return None
 
 
@@ -129,23 +147,23 @@ class TrustStore:
 
 @dataclass(slots=True)
 class Found:
-    """Findings: unknown items, and files that the agent must not see."""
+    """Findings: files that are unknown or (`is_refused`: all of them) refused, unknown settings, and files that the agent
+    must not see.
+    """
 
     files: list[Item] = field(default_factory=list)
+    is_refused: bool = True
     settings: list[Item] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
 
 
 class TrustGate:
-    """Asks before an agent starts, and before each session.
-
-    `was_clicked`: whether the user allowed the call of this entry. `can_sandbox`: the agent may start in a sandbox.
-    """
+    """Asks before an agent starts, and before each session. `can_sandbox`: the agent may start in a sandbox."""
 
     def __init__(
-        self, settings: Settings, state: ConversationState, was_clicked: Callable[[int], bool], *, can_sandbox: bool
+        self, settings: Settings, state: ConversationState, approvals: Approvals, *, can_sandbox: bool
     ) -> None:
-        self.settings, self._state, self._was_clicked, self._can_sandbox = settings, state, was_clicked, can_sandbox
+        self.settings, self._state, self._approvals, self._can_sandbox = settings, state, approvals, can_sandbox
         self.store = TrustStore(settings)
         self.asker: Callable[[], View | None] = lambda: None
         """Returns the view that asks while no turn runs, if there is one."""
@@ -161,6 +179,8 @@ class TrustGate:
                 raise _untrusted(found)
         elif any(not item.key for item in found.files):
             raise _untrusted(found)
+        elif found.files and found.is_refused:
+            raise await self._refused(found)
         else:
             await self._ask_files(found)
             await self._ask_settings(found)
@@ -183,49 +203,82 @@ class TrustGate:
         items = running_files(self.settings)
         for item in (each for each in items if not is_inside(Path(each.path or self.settings.folder), trusted)):
             match self.store.answer(item.key):
-                case None:
+                case None | "refused" as answer:
                     found.files.append(item)
+                    found.is_refused &= answer is not None
                 case "sandboxed":
                     found.absent.append(item.place)
         return found
 
     def _note_edit(self, update: Update | None) -> None:
-        """Trust what the user has let the agent write, as it is then. Reads the disk."""
+        """Trust a file that is as the user saw it in a change that they allowed. Reads the disk."""
         call = self._state.conversation.call(update.id) if isinstance(update, ToolCallUpdate) else None
-        if call and call.status == "completed" and call.kind in CHANGING and self._was_clicked(call.id):
-            changed = {real(Path(self.settings.folder, path)) for path in inputs.read(call).paths}
-            items = [item for item in running_files(self.settings) if real(Path(item.path)) in changed]
-            self.store.remember(items, "trusted")
+        if call and call.status == "completed" and call.kind in CHANGING and call.id in self._approvals.clicked:
+            shown = [part for part in self._approvals.allowed[call.id].content if isinstance(part, Diff)]
+            items = [item for item in (running_files(self.settings) if shown else ()) if item.content is not None]
+            self.store.remember([item for item in items if self._is_as_shown(item, shown)], "trusted")
+
+    def _is_as_shown(self, item: Item, shown: Sequence[Diff]) -> bool:
+        """Return True if the changes make what was trusted, or nothing, what is in the file now."""
+        file = real(Path(item.path))
+        changes = [each for each in shown if real(Path(self.settings.folder, each.path)) == file]
+        return bool(changes) and item.content in (
+            _changed(each, changes) for each in ("", *self.store.contents(item.path))
+        )
+
+    async def _has_sandbox(self) -> bool:
+        return self._can_sandbox and await to_thread.run_sync(unavailable, self.settings) is None
+
+    async def _refused(self, found: Found) -> UsageError:
+        hint = HINT_REFUSED.format(found.files[0].key[:ID_CHARS])
+        return _untrusted(Found(found.files), hint if await self._has_sandbox() else f"{hint} {NO_SANDBOX}")
 
     async def _ask_files(self, found: Found) -> None:
         """Raises UsageError if the answer is no."""
         if found.files:
-            why_not = await to_thread.run_sync(unavailable, self.settings) if self._can_sandbox else None
-            can_sandbox = self._can_sandbox and why_not is None
-            options = (TRUST, REFUSE, *([SANDBOX] if can_sandbox else ()))
-            answer = await self._ask(Found(found.files), options, WHY_FILES, HEAD_FILES)
-            await to_thread.run_sync(self.store.remember, found.files, "sandboxed" if answer == SANDBOX else "trusted")
-            if answer == SANDBOX:
-                found.absent += [item.place for item in found.files]
+            has_sandbox = await self._has_sandbox()
+            options = (TRUST, REFUSE, *([SANDBOX] if has_sandbox else ()))
+            why = WHY_FILES if has_sandbox else f"{WHY_FILES} {NO_SANDBOX}"
+            answer = _ANSWERS[await self._ask(Found(found.files), options, why, HEAD_FILES)]
+            await to_thread.run_sync(self.store.remember, found.files, answer)
+            if answer == "refused":
+                raise await self._refused(found)
+            found.absent += [item.place for item in found.files if answer == "sandboxed"]
 
     async def _ask_settings(self, found: Found) -> None:
         """Raises UsageError if the answer is no."""
         if found.settings:
-            await self._ask(Found(settings=found.settings), (USE, REFUSE), WHY_SETTINGS, HEAD_SETTINGS)
+            if await self._ask(Found(settings=found.settings), (USE, REFUSE), WHY_SETTINGS, HEAD_SETTINGS) == REFUSE:
+                raise _untrusted(Found(settings=found.settings), HINT_AGAIN)
             await to_thread.run_sync(self.store.remember, found.settings, "trusted")
 
     async def _ask(self, asked: Found, options: tuple[PermissionOption, ...], why: str, head: str) -> PermissionOption:
         view = self._view()
         assert view is not None
-        items = (*asked.files, *asked.settings)
-        call = ToolCall(
-            id=_ENTRY_ID, turn=0, call_id="", title=", ".join(dict.fromkeys(item.name for item in items)),
-            kind="execute", raw_input={"commands": [item.text for item in items]},
-        )  # fmt: skip
+        call = await to_thread.run_sync(self._call, (*asked.files, *asked.settings))
+        why = f"{why} {CHANGED}" if call.content else why
         answer = (await view.ask(Question(_KEY, call, options, why, head=head))).option
-        if answer is None or answer not in options or answer == REFUSE:
+        if answer is None or answer not in options:
             raise _untrusted(asked, HINT_AGAIN)
         return answer
+
+    def _call(self, items: Sequence[Item]) -> ToolCall:
+        """What is asked about: of a file that was trusted before, what has changed. Reads the disk."""
+        known = {item: self.store.contents(item.path)[:1] if item.content is not None else [] for item in items}
+        return ToolCall(
+            id=_ENTRY_ID, turn=0, call_id="", title=", ".join(dict.fromkeys(item.name for item in items)),
+            kind="execute", raw_input={"commands": [item.text for item in items if not known[item]]},
+            content=tuple(Diff(item.path, was, item.content or "") for item in items for was in known[item]),
+        )  # fmt: skip
+
+
+def _changed(text: str, changes: Sequence[Diff]) -> str | None:
+    """Return the text with the changes; None if one of them does not fit in exactly one place."""
+    for each in changes:
+        if text.count(before := each.old_text or "") != 1:
+            return None
+        text = text.replace(before, each.new_text)
+    return text
 
 
 def _untrusted(found: Found, hint: str = "") -> UsageError:

@@ -32,7 +32,7 @@ ACTIONS = {
     "ask": "always ask about what a rule matches",
     "deny": "reject what a rule matches, without asking",
     "remove": "take a rule back",
-    "revoke": "no longer trust a file or setting, by its id",
+    "revoke": "forget an answer about a file or setting, by its id",
 }
 RULES = {
     "Read": "reading files of the project; Read(docs/**) of a folder",
@@ -63,7 +63,7 @@ async def permissions(context: CommandContext, output: CommandOutput, rest: str)
         case "revoke":
             store = (await context.chat_runner.opened()).trust.store
             revoked = await to_thread.run_sync(store.revoke, operand.strip())
-            show_done(output, f"No longer trusted in {revoked.folder}: {revoked.name}")
+            show_done(output, f"Forgotten: {revoked.name} in {revoked.folder} was {revoked.answer}")
         case _:
             raise UsageError(f'Unknown argument "{action}".')
 
@@ -168,9 +168,9 @@ def _rules_report(now: CommandState) -> Report:
 
 
 def _trust_report(now: CommandState) -> Report:
-    """Report what would run in this folder, and what the environment may widen."""
+    """Report the answers about files that make agents run programs, and about variables."""
     rows = tuple((each.id, each.name, each.folder, each.answer) for each in now.trusted)
-    return Report("Trusted", ("Id", "What", "Folder", "How"), rows, "%permissions revoke ID takes it back.")
+    return Report("Answers", ("Id", "About", "Folder", "How"), rows, "%permissions revoke ID takes it back.")
 
 
 def _decisions_report(now: CommandState) -> Report:
