@@ -141,8 +141,8 @@ class Approvals:
         self.ledger = Ledger()
         # Allowed calls by entry id, as they were shown.
         self.allowed: dict[int, ToolCall] = {}
-        # The entry ids of those that the user allowed.
-        self.clicked: set[int] = set()
+        # Those that the user allowed.
+        self.clicked: dict[int, ToolCall] = {}
         # Calls that the user allowed with the agent's own "Always".
         self.always_allowed: tuple[ToolCall, ...] = ()
         # Allowed requests that name no call. Each is used up by one call of its turn that was not asked about.
@@ -155,7 +155,7 @@ class Approvals:
         if answer.allows:
             self.allowed[call.id] = call
         if answer.allows and answer.by == "you":
-            self.clicked.add(call.id)
+            self.clicked[call.id] = call
         if answer.allows and not call.call_id:
             self._unnamed.append(call)
         if answer.by == "you" and answer.option is not None and answer.option.kind == "allow_always":
@@ -170,7 +170,7 @@ class Approvals:
     def forget(self, first: int) -> None:
         """Drop the calls before entry `first`: the conversation does not keep them either."""
         self.allowed = {number: call for number, call in self.allowed.items() if number >= first}
-        self.clicked -= {number for number in self.clicked if number < first}
+        self.clicked = {number: call for number, call in self.clicked.items() if number >= first}
 
     def take_unnamed(self, call: ToolCall) -> ToolCall | None:
         """Return and consume an allowed request without a call of the same turn, which may have been about `call`."""

@@ -147,8 +147,8 @@ class TrustStore:
 
 @dataclass(slots=True)
 class Found:
-    """Findings: files that are unknown or (`is_refused`: all of them) refused, unknown settings, and files that the agent
-    must not see.
+    """Findings: files that are unknown or refused (`is_refused`: all of them), unknown settings, and files that the
+    agent must not see.
     """
 
     files: list[Item] = field(default_factory=list)
@@ -214,7 +214,7 @@ class TrustGate:
         """Trust a file that is as the user saw it in a change that they allowed. Reads the disk."""
         call = self._state.conversation.call(update.id) if isinstance(update, ToolCallUpdate) else None
         if call and call.status == "completed" and call.kind in CHANGING and call.id in self._approvals.clicked:
-            shown = [part for part in self._approvals.allowed[call.id].content if isinstance(part, Diff)]
+            shown = [part for part in self._approvals.clicked[call.id].content if isinstance(part, Diff)]
             items = [item for item in (running_files(self.settings) if shown else ()) if item.content is not None]
             self.store.remember([item for item in items if self._is_as_shown(item, shown)], "trusted")
 
