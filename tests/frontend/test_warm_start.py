@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self
 
 import pytest
@@ -30,7 +31,7 @@ class StandIn:
 
     def __init__(self, settings: Settings, notebook: str, **_: Any) -> None:
         self.settings, self.notebook = settings, notebook
-        self.events, self.state = list[str](), ConversationState()
+        self.events, self.state, self.trust = list[str](), ConversationState(), SimpleNamespace()
         self.made.append(self)
 
     async def __aenter__(self) -> Self:
