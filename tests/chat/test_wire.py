@@ -5,11 +5,21 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from copilot_kernel.acp.agent_errors import LOGIN
+from copilot_kernel.acp.agent_errors import HINTS, LOGIN, error_from_answer
 from copilot_kernel.acp.elicitation import ElicitationAnswer
-from copilot_kernel.acp.jsonrpc import RequestFailed
+from copilot_kernel.acp.jsonrpc import RequestFailed, RpcError
 from copilot_kernel.acp.messages import ImageBlock
-from copilot_kernel.chat.sessions import CLOSED, EXPIRED, KEPT, REOPENED, RESTARTED
+from copilot_kernel.chat.sessions import (
+    CLOSED,
+    EXPIRED,
+    KEPT,
+    NEW_CONVERSATION,
+    PERHAPS_GONE,
+    PREVIOUS_GONE,
+    REOPENED,
+    REOPENED_NOW,
+    RESTARTED,
+)
 from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentRefused, AuthRequired, ConnectionLost, UsageError
 
@@ -67,7 +77,8 @@ async def test_what_was_streamed_is_not_shown_twice(opened: Open) -> None:
         (LOADS, -32003, "Session expired", ["session/new"], [EXPIRED]),
         (LOADS, -32002, "Permission denied", [], []),
         (LOADS, -32003, "Quota exceeded", [], []),
-        (LOADS, -32603, "Something broke", [], []),
+        (LOADS, -32603, "Rate limit exceeded", [], []),
+        (LOADS, -32603, "Connection error", [], []),
     ],
 )
 async def test_a_session_that_the_agent_let_go_of_is_opened_by_the_next_prompt_and_no_other(
@@ -82,6 +93,71 @@ async def test_a_session_that_the_agent_let_go_of_is_opened_by_the_next_prompt_a
         assert (caught.value.code, turn.session_id, person.notices) == (code, "s1", lines)
     assert methods(script) == ["initialize", "session/new", "session/prompt", *opens, "session/prompt"]
     assert prompts(script) == [[{"type": "text", "text": text}] for text in ("one", "two")]
+
+
+FAILURES = [
+    RequestFailed(-32603, "Internal error", {"details": "Session not found: s1"}),
+    RequestFailed(-32603, "Session not found"),
+    RequestFailed(-32602, "unknown session"),
+    RequestFailed(-32603, "Something broke"),
+]
+UNKNOWN = RequestFailed(-32603, "No such thing")
+HERE, ELSEWHERE = ({"sessions": [{"sessionId": id}]} for id in ("s1", "s2"))
+
+
+def able(**sessions: Any) -> dict[str, Any]:
+    return {"protocolVersion": 1, "agentCapabilities": {"loadSession": True, "sessionCapabilities": sessions}}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize(
+    ("initialize", "answers", "asks", "opens", "hint", "lines"),
+    [
+        (able(list={}), {"list": HERE}, ["list"], [], None, []),
+        (able(list={}), {"list": ELSEWHERE}, ["list"] * 2, ["list"] * 2 + ["new"], HINTS[-32002], [PREVIOUS_GONE]),
+        (able(list={}), {"list": UNKNOWN}, ["list"], [], None, []),
+        (able(), {"load": {}}, ["load"], [], REOPENED_NOW, []),
+        (able(resume={}), {"resume": {}}, ["resume"], [], REOPENED_NOW, []),
+        (
+            able(),
+            {"load": RequestFailed(-32602, "No such thing")},
+            ["load"],
+            ["load", "new"],
+            HINTS[-32002],
+            [NEW_CONVERSATION.format("No such thing")],
+        ),
+        ({"protocolVersion": 1}, {}, [], [], PERHAPS_GONE, []),
+    ],
+)
+async def test_after_a_failure_without_a_known_reason_the_agent_is_asked_whether_it_has_the_session(
+    opened: Open,
+    failure: RequestFailed,
+    initialize: Any,
+    answers: dict[str, Any],
+    asks: list[str],
+    opens: list[str],
+    hint: str | None,
+    lines: list[str],
+) -> None:
+    """Nothing is sent again, and the conversation goes on with the next prompt, here or in a new session."""
+    prompt = answering(END_TURN, failure, END_TURN, END_TURN)
+    others: dict[str, Any] = {f"session_{name}": answer for name, answer in answers.items()}
+    others["session_new"] = answering({"sessionId": "s1"}, {"sessionId": "s3"})
+    async with met(opened, initialize=initialize, session_prompt=prompt, **others) as (script, chat):
+        await ask(chat, "one")
+        with pytest.raises(AgentRefused) as caught:
+            await ask(chat, "two")
+        own = error_from_answer("session/prompt", RpcError(failure.code, str(failure), failure.data)).hint
+        assert caught.value.hint == (f"{own} {hint}" if hint == PERHAPS_GONE else hint or own)
+        for text, said in (("three", lines), ("four", [])):
+            turn = await ask(chat, text, person := Person())
+            assert (turn.session_id, person.notices) == ("s3" if opens else "s1", said)
+    assert [name.removeprefix("session/") for name in methods(script)[1:]] == [
+        *("new", "prompt", "prompt"),
+        *(*asks, *opens),
+        *("prompt", "prompt"),
+    ]
+    assert [blocks[0]["text"] for blocks in prompts(script)] == ["one", "two", "three", "four"]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from ..errors import (
     ResourceNotFound,
     SessionExpired,
     SessionInUse,
+    Unexplained,
 )
 from . import jsonrpc
 from .jsonrpc import RpcError
@@ -162,7 +163,8 @@ def _meaning(error: RpcError, message: str) -> tuple[type[AgentRefused], str]:
             return ResourceNotFound, HINTS[code]
         case jsonrpc.EXPIRED if "session" in text or text in ("", "expired"):
             return SessionExpired, EXPIRED
-    return AgentRefused, HINTS[code] if code in HINTS else _advice(error, message)
+    hint = HINTS[code] if code in HINTS else _advice(error, message)
+    return Unexplained if hint in (HINTS[jsonrpc.INVALID_PARAMS], ADVICE["bug"]) else AgentRefused, hint
 
 
 def _advice(error: RpcError, message: str) -> str:

@@ -261,7 +261,8 @@ class Chat:
                     failure = error
                 tasks.cancel_scope.cancel()
         if failure is not None and not stop.pressed:
-            self.session_manager.failed(failure)
+            with stop.scope():
+                await self.session_manager.failed(failure)
             raise failure
         self.session_manager.retry.recovered()
         for update in () if self.conversation.answer else result.messages:  # some agents say everything at the end

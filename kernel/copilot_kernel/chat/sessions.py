@@ -15,6 +15,8 @@ from functools import partial
 import anyio
 
 from ..acp.agent_connection import AgentConnection, Session
+from ..acp.agent_errors import HINTS
+from ..acp.jsonrpc import NOT_FOUND
 from ..acp.messages import CommandsUpdate, ConfigUpdate, InfoUpdate, ModeUpdate, SessionInfo, UsageUpdate
 from ..errors import (
     AgentError,
@@ -26,6 +28,7 @@ from ..errors import (
     ResourceNotFound,
     SessionExpired,
     SessionInUse,
+    Unexplained,
     UsageError,
 )
 from ..notebook.live import LiveNotebook, NotebookState
@@ -47,6 +50,8 @@ _REPEAT = "A new conversation starts here; repeat what the agent needs to know."
 FORGOTTEN = f"The agent was restarted and cannot resume the conversation. {_REPEAT}"
 RESTARTED = "The agent was restarted and continues the conversation."
 REOPENED = "The agent's session was reopened, and the conversation continues."
+REOPENED_NOW = "The agent has opened its session again. Run this cell again; nothing was sent again."
+PERHAPS_GONE = "If the agent no longer has this session, `%new` starts a new one."
 CLOSED = f"The agent's session has ended and cannot be resumed. {_REPEAT}"
 EXPIRED = f"The agent's session has expired. {_REPEAT}"
 PREVIOUS_GONE = f"The agent no longer has the previous conversation. {_REPEAT}"
@@ -137,8 +142,8 @@ class SessionManager:
     async def _snapshot(self) -> NotebookState:
         return await self._notebook.snapshot() if self._notebook else NotebookState(())
 
-    def failed(self, error: AgentError) -> None:
-        """Note what the failure of a prompt means for its session, and for the next start of the agent."""
+    async def failed(self, error: AgentError) -> None:
+        """Find out what the failure of a prompt means for its session, and for the next start of the agent."""
         if error.crashed:
             self.retry.crashed(error)
         match error, self._agent.link:
@@ -150,6 +155,26 @@ class SessionManager:
                 self._updates.session, self._is_expired = None, True
             case ResourceNotFound(), _:
                 self.drop()
+            case Unexplained(), AgentConnection() as link if self.current and self.store.session:
+                await self._check(link, self.current.id, self.store.session, error)
+
+    async def _check(self, link: AgentConnection, id: str, saved: SavedSession, error: Unexplained) -> None:
+        """Ask the agent whether it still has the session, and add the answer to `error`."""
+        how = next((name for name in ("list", "resume", "load") if link.can(name)), None)
+        try:
+            if how is None:
+                error.hint = f"{error.hint} {PERHAPS_GONE}"
+            elif how == "list":
+                await self._find(link, id)
+            else:
+                self._adopt(await self._opened(how, id), saved, draws=False)
+                error.hint = REOPENED_NOW
+        except (_NotResumable, AgentRefused) as answer:
+            if not isinstance(answer, AuthRequired | ConnectionLost):
+                self.drop()
+                error.hint = HINTS[NOT_FOUND]
+        except AgentError:
+            pass  # the next prompt will meet it
 
     def drop(self) -> None:
         """Note that the agent no longer has it open; the next prompt resumes it if possible."""
