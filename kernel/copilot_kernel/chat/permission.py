@@ -18,7 +18,7 @@ from msgspec import structs
 
 from ..acp.messages import PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate, Update
 from ..conversation import calls, reduce
-from ..conversation.model import ToolCall
+from ..conversation.model import Conversation, ToolCall
 from ..errors import UsageError
 from ..permissions import inputs, policy
 from ..permissions.inputs import FOLDER_NAMES
@@ -27,7 +27,7 @@ from ..permissions.policy import Decision
 from ..permissions.question import PermissionAnswer, Question
 from ..permissions.rulebook import HERE
 from .agent import RunningAgent
-from .our_calls import request_of_agent
+from .our_calls import request_of_agent, unfinished
 from .rules import VERBS, PolicyEvaluator
 from .state import ConversationState
 from .turn import Turn
@@ -122,6 +122,18 @@ def _is_only_described(request: ToolCallUpdate) -> bool:
     return not request.id and is_prose and request.raw_input is None and not request.locations
 
 
+def _matched(request: ToolCallUpdate, now: Conversation) -> ToolCallUpdate:
+    """Return `request` about the one waiting call that its words name, for dialects without `toolCall`; else as it is.
+
+    What is judged then is the call.
+    """
+    words = calls.merged(ToolCall(-1, now.turn, request.id), request)
+    found = [each for each in unfinished(now) if not each.outcome.asked and inputs.describes(words, each)]
+    if len(found) != 1:
+        return request
+    return ToolCallUpdate(found[0].call_id, meta={"question": "\n".join(inputs.described(words))})
+
+
 def _asked_about(call: ToolCall, folder: str) -> tuple[object, ...]:
     """Return what the user is asked about, without description and folder: OpenCode adds them after its request."""
     raw, locations = call.raw_input, tuple(each for each in call.locations if each.path != folder)
@@ -147,6 +159,8 @@ class Approvals:
         self.always_allowed: tuple[ToolCall, ...] = ()
         # Allowed requests that name no call. Each is used up by one call of its turn that was not asked about.
         self._unnamed: list[ToolCall] = []
+        # The same, denied.
+        self._denied: list[ToolCall] = []
         # Operations that we did for the agent: the turn, and a test whether a call shows the operation.
         self._operations: list[tuple[int, Callable[[ToolCall], bool]]] = []
 
@@ -158,6 +172,8 @@ class Approvals:
             self.clicked[call.id] = call
         if answer.allows and not call.call_id:
             self._unnamed.append(call)
+        if answer.rejects and not call.call_id:
+            self._denied = [*(each for each in self._denied if each.turn == call.turn), call]
         if answer.by == "you" and answer.option is not None and answer.option.kind == "allow_always":
             self.always_allowed += (call,)
         self.ledger = self.ledger.answered(call, answer)
@@ -176,6 +192,10 @@ class Approvals:
         """Return and consume an allowed request without a call of the same turn, which may have been about `call`."""
         self._unnamed = [each for each in self._unnamed if each.turn == call.turn]
         return self._unnamed.pop(0) if self._unnamed else None
+
+    def has_denied(self, call: ToolCall) -> bool:
+        """Return True if a request of the same turn that named no call was about `call`, and was denied."""
+        return any(each.turn == call.turn and inputs.describes(each, call) for each in self._denied)
 
     def take_operation(self, call: ToolCall) -> bool:
         """Return True if `call` shows one of our operations, and consume it: each accounts for one call."""
@@ -211,9 +231,8 @@ class Permissions:
         Called in wire order: the call is shown as waiting before any later message is read. `asks_itself` gets the call
         and its earlier version, and returns True if one of our tools will ask about it.
         """
-        request = request_of_agent(request)
-        by_rule = not _is_only_described(request.tool_call)
-        begun = self._begin(request.tool_call, request.options, by_rule=by_rule, inside=True)
+        update = _matched(request_of_agent(request).tool_call, self._state.conversation)
+        begun = self._begin(update, request.options, by_rule=not _is_only_described(update), inside=True)
         begun.is_left_to_tool = asks_itself is not None and asks_itself(begun.call, begun.earlier)
         return self._decide(begun)
 

@@ -125,9 +125,9 @@ class UnaskedActionMonitor:
         return mark
 
     def _judged(self, call: ToolCall) -> tuple[LedgerOutcome, Unasked] | None:
-        if went_on(call) == "refused":
-            return "done although denied", Unasked(REFUSED)
         approvals = self._approvals
+        if went_on(call) == "refused" or approvals.has_denied(call):
+            return "done although denied", Unasked(REFUSED)
         if approvals.take_operation(call):
             return None
         request = self._policy.request(call)

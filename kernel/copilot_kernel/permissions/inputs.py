@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from ..acp.messages import Diff
+from ..acp.messages import Diff, TextBlock
 from ..conversation.model import ToolCall
 from .drives import has_drive
 from .paths import MAX_PATH
@@ -85,6 +85,7 @@ _NO_PATHS = HARMLESS_NAMES.union(COMMAND_NAMES, SCRIPT_NAMES, FOLDER_NAMES, SERV
     "query",
     "regex",
 }
+_LABEL = re.compile(r"[A-Za-z][A-Za-z ]{0,40}: +")
 _URL = re.compile(r"\w+://\S{1,8000}")
 _PATCHED = re.compile(r"^[ \t]*\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$", re.MULTILINE)
 _DIFFED = re.compile(r"^(?:--- (.{1,4096})\n\+\+\+ (.{1,4096})|(?:rename|copy) (?:from|to) (.{1,4096}))$", re.MULTILINE)
@@ -124,6 +125,7 @@ class CallInput:
 def read(call: ToolCall) -> CallInput:
     """Everything that the merged call says."""
     every = list(leaves(call.raw_input, EDIT_TEXT_NAMES if call.kind == "edit" else TEXT_NAMES))
+    every += ((key, form) for text in described(call) for form in _forms(text) for key in ("", SCRIPT_NAMES[0]))
     texts = tuple(dict.fromkeys(every))
     found, many = _within(MAX_PATHS, _named(call, texts))
     others, more = _within(MAX_PATHS, (value for key, value in texts if key not in _NO_PATHS and _like_path(value)))
@@ -145,6 +147,31 @@ def read(call: ToolCall) -> CallInput:
         other_paths=others[:_MAX_SAMPLE] if is_too_large else others,
         inner_urls=tuple(value for _, value in texts if _URL.fullmatch(value))[:MAX_PATHS],
     )
+
+
+def described(call: ToolCall) -> tuple[str, ...]:
+    """Return title and texts of a request that names no call and says nothing in another way; else nothing.
+
+    Any of it may be what is done: it counts for denying and asking.
+    """
+    texts = [part.text for part in call.content if isinstance(part, TextBlock)]
+    is_more = call.call_id or call.locations or call.raw_input is not None or len(texts) < len(call.content)
+    return () if is_more else tuple(filter(None, (call.title, *texts)))
+
+
+def describes(request: ToolCall, call: ToolCall) -> bool:
+    """Return True if a request that is only described names the one command, path or address of `call`, or its title.
+
+    Its last words must be just that, perhaps after a label such as "Run: ".
+    """
+    subjects = (commands(call.raw_input), paths(call), _strings(call.raw_input, URL_NAMES), (call.title,))
+    names = {subject[0] for subject in subjects if len(subject) == 1}
+    return any(not names.isdisjoint(_forms(text)) for text in described(request)[-1:])
+
+
+def _forms(text: str) -> set[str]:
+    """`text`, and without a label before it."""
+    return {form.strip().strip("`") for form in (text, _LABEL.sub("", text.strip(), count=1))} - {""}
 
 
 def _extra(listed: Sequence[str], lines: Sequence[str]) -> list[str]:

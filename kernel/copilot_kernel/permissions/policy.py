@@ -14,7 +14,7 @@ from typing import Literal
 from ..acp.messages import PermissionOption
 from ..config import MODE_NAMES, PLAN, SANDBOXED
 from ..conversation.model import ToolCall
-from . import drives
+from . import drives, inputs
 from .deny import changed_settings, matches, possible_rule
 from .drives import policy_path
 from .grants import BYPASS, Grant, grant, is_trusted
@@ -159,6 +159,7 @@ def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[s
     named_files = kind in ("read", "edit", "delete", "move")
     gaps = (
         (bool(limits) and given.is_too_large, "The input is too large to check."),
+        (bool(limits) and inputs.described(request.call), "The request has only words."),
         (commands and given.commands and given.unknown_member, EXTRA_FIELD.format(given.unknown_member)),
         ((commands or paths) and kind == "execute" and not given.commands, "The call does not name its command."),
         (servers and kind in ("other", "execute") and not (given.commands or given.tool), NO_TOOL),
