@@ -1,19 +1,55 @@
-"""A cloned repository whose hooks Copilot runs in every mode: before the user trusts them, and after."""
+"""A cloned repository whose hooks Copilot runs in every mode: before the user trusts them, and after. And how often the
+first prompts ask in projects with and without such files.
+"""
 
+import asyncio
 import json
+import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from copilot_kernel.acp.messages import TextBlock
+from copilot_kernel.chat import open_chat
+from copilot_kernel.config import Settings
+from copilot_kernel.config_reader import load_settings
+from copilot_kernel.permissions.question import PermissionAnswer, Question
 
+from ..chat.people import Person
 from . import model
-from .agents import COPILOT, Agent
+from .agents import COPILOT, FILE, NOTES, PROJECT, Agent
 from .book import Json, opened
 from .conftest import played
 
-pytestmark = [pytest.mark.real_agent, played("test_trust.play", COPILOT)]
+pytestmark = pytest.mark.real_agent
 
 ALLOW = json.dumps({"permissionDecision": "allow"})
+
+
+SECONDS = 300
+SERVER = {"mcpServers": {"x": {"type": "local", "command": "true", "args": [], "tools": ["*"]}}}
+PLANTED: dict[str, Json] = {
+    ".github/hooks/x.json": {"version": 1, "hooks": {"sessionStart": [{"type": "command", "bash": "true"}]}},
+    ".mcp.json": SERVER,
+    ".vscode/mcp.json": {"servers": SERVER["mcpServers"]},
+    ".claude/CLAUDE.md": {},
+}
+PROJECTS: dict[str, tuple[tuple[str, ...], bool]] = {
+    "empty": ((".vscode/mcp.json", ".claude/CLAUDE.md"), False),
+    "agent set": ((), True),
+    "hooks": ((".github/hooks/x.json",), False),
+    "mcp": ((".mcp.json",), False),
+    "all": (tuple(PLANTED), True),
+}
+"""Files of each, and whether the environment names the agent."""
+PROMPTS: tuple[tuple[Json, ...], ...] = (
+    ({"say": "Hello."},),
+    ({"call": [("read", FILE)]}, {"say": "Read."}),
+    ({"call": [("create", f"{PROJECT}/new.txt", "new\n")]}, {"say": "Made."}),
+    ({"call": [("shell", "ls")]}, {"say": "Listed."}),
+    ({"call": [("shell", "python3 -V")]}, {"say": "Told."}),
+)
 
 
 def plant(project: Path) -> None:
@@ -42,9 +78,53 @@ def play(agent: Agent) -> Json:
         return {"commands": commands, "refused": refused, "batch": batch, "trusted": trusted}
 
 
+class Counted(Person):
+    """Says yes, and counts."""
+
+    async def ask(self, question: Question) -> PermissionAnswer:
+        self.questions.append(question)
+        return PermissionAnswer(question.options[0], "you")
+
+    @property
+    def counts(self) -> list[int]:
+        """Questions before the agent starts, and the others."""
+        of_ours = sum(bool(question.head) for question in self.questions)
+        return [of_ours, len(self.questions) - of_ours]
+
+
+async def _asked(agent: Agent, settings: Settings, prompts: tuple[tuple[Json, ...], ...]) -> list[int]:
+    """Questions of a new kernel with these prompts."""
+    person = Counted()
+    async with asyncio.timeout(SECONDS), open_chat(settings) as chat:
+        for steps in prompts:
+            turn = await chat.ask([TextBlock(agent.prompt(Path(settings.cwd), *steps))], person)
+            assert turn.failure is None, turn.failure
+    return person.counts
+
+
+def count(agent: Agent) -> Json:
+    """For each project, in this order and for one account: questions of five prompts, and of a later kernel."""
+    found, home = {}, Path(os.environ["HOME"])
+    with model.running() as scripted:
+        os.environ |= agent.settings(home, scripted.url)
+        for name, (planted, is_agent_set) in PROJECTS.items():
+            project = home / name.replace(" ", "-")
+            project.mkdir()
+            (project / "notes.txt").write_text(NOTES)
+            for file in planted:
+                (project / file).parent.mkdir(parents=True, exist_ok=True)
+                (project / file).write_text(json.dumps(PLANTED[file]))
+            settings = replace(load_settings(), cwd=str(project))
+            settings = settings if is_agent_set else replace(settings, widened=())
+            first = asyncio.run(_asked(agent, settings, PROMPTS))
+            found[name] = [*first, *asyncio.run(_asked(agent, settings, PROMPTS[:1]))]
+    return found
+
+
 # -- tests ----------------------------------------------------------------------------------------------------
 
 
+@played("test_trust.play", COPILOT)
 @pytest.mark.parametrize("when", ["refused", "batch"])
 def test_nothing_runs_before_the_user_trusts_it(seen: Json, when: str) -> None:
     came = seen[when]
@@ -52,9 +132,23 @@ def test_nothing_runs_before_the_user_trusts_it(seen: Json, when: str) -> None:
     assert ".github/hooks/x.json" in came["text"]
 
 
+@played("test_trust.play", COPILOT)
 def test_the_question_shows_each_command(seen: Json) -> None:
     assert seen["commands"] == [True, True]
 
 
+@played("test_trust.play", COPILOT)
 def test_what_is_trusted_runs(seen: Json) -> None:
     assert "start" in seen["trusted"]["ran"], seen["trusted"]["text"]
+
+
+@played("test_trust.count", COPILOT)
+def test_the_first_prompts_ask_no_more_than_they_must(seen: Json) -> None:
+    """Before the agent starts, about its calls; before and about calls in a later kernel."""
+    assert seen == {
+        "empty": [0, 3, 0, 0],
+        "agent set": [1, 3, 0, 0],
+        "hooks": [1, 3, 0, 0],
+        "mcp": [1, 3, 0, 0],
+        "all": [1, 3, 0, 0],
+    }
