@@ -32,14 +32,15 @@ def run(scale: float = 1.0) -> Report:
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as handover:
         root = project(Path(folder) / "project", FILES, 0)
         settings = Settings(cwd=str(root), state=str(Path(folder, "state")), sandbox="required")
+        environ = settings.agent_environ
         for _ in range(rounds):
             try_bubblewrap.cache_clear()  # as the first time in a process
             began = time.perf_counter()
             sandbox = create_sandbox(settings, [COMMAND], Path(handover))
             made = time.perf_counter()
-            started = _initialized(sandbox.command(COMMAND, str(root)), sandbox.environment())
+            started = _initialized(sandbox.command(COMMAND, str(root), environ), sandbox.environment(environ))
             ours.append(made - began + started)
-            bare.append(_initialized(sandbox.command(COMMAND, str(root)), sandbox.environment()))
+            bare.append(_initialized(sandbox.command(COMMAND, str(root), environ), sandbox.environment(environ)))
             began = time.perf_counter()
             sandbox.comparison.compare()
             comparisons.append(time.perf_counter() - began)

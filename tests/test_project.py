@@ -177,6 +177,31 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported():
     assert distributions_imported(optional) - always == extras
 
 
+# What says where the user's files are, or what the user wants: only `environment.py` knows what of it is a project's.
+USERS = re.compile(r"\bos\.(?:environ|getenv)\b|\bPath\.home\(|\bexpanduser\(|\bjupyter_core\.paths\b")
+READ_ELSEWHERE = {
+    *(
+        "agentd/server.py",
+        "demo/files.py",
+        "demo/session.py",
+        "demo/stage.py",
+    ),  # processes that were started without it
+    *("cli/demo.py", "cli/doctor.py", "cli/install.py", "cli/parser.py", "cli/serve.py"),  # of whoever typed a command
+    *("config.py", "frontend/kernel_session.py", "jupyter/kernel.py"),  # the notebook's path; what is filtered later
+    *("host/command.py", "host/terminals.py"),  # defaults of what gets the agent's
+    *("system/apart.py", "system/windows.py", "system/windows_files.py"),  # what the system needs
+    "redaction.py",  # a project's secrets are secrets, too
+}
+
+
+def test_places_and_settings_of_the_user_are_read_in_one_module():
+    package = ROOT / "kernel" / "copilot_kernel"
+    found = {
+        path.relative_to(package).as_posix() for path in package.rglob("*.py") if USERS.search(path.read_text("utf-8"))
+    }
+    assert found - {"environment.py"} == READ_ELSEWHERE
+
+
 # -- what no file may hold -------------------------------------------------------------------------------
 
 REGISTRIES = "|".join(

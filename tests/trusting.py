@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from unittest.mock import patch
 
-from copilot_kernel.chat.trust import TrustStore, setting_items
+from copilot_kernel.chat.trust import TrustStore
+from copilot_kernel.chat.variables import widening
 from copilot_kernel.config_reader import load_settings
 
 
@@ -15,4 +16,4 @@ def trust_environment(environ: Mapping[str, str]) -> None:
         settings = load_settings()
         for agent in (settings.agent, "demo"):
             settings = replace(settings, agent=agent)
-            TrustStore(settings).remember(setting_items(settings), "trusted")
+            TrustStore(settings).remember(widening(settings), "trusted")

@@ -10,9 +10,13 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from .environment import Environment, environment_of
 from .mcp_config import McpServer, without_own_name
-from .programs import is_inside, project_folders
+from .programs import is_foreign, is_inside, project_folders, real
 from .setting_values import (
+    LIST,
+    LOWER,
+    NEITHER,
     Parse,
     Setting,
     common_hosts,
@@ -54,7 +58,7 @@ _UNREAD = "while a list of rules cannot be read"
 _ALLOWING_MODES = ("acceptEdits", "bypassPermissions", SANDBOXED)
 BUILT_IN_AGENTS = ("", "copilot", "demo")
 """Names that start only what is installed with this package, or GitHub's CLI."""
-AGENT, DEMO_COMMAND = f"{PREFIX}AGENT", f"{PREFIX}DEMO_COMMAND"
+AGENT, CWD, DEMO_COMMAND = f"{PREFIX}AGENT", f"{PREFIX}CWD", f"{PREFIX}DEMO_COMMAND"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +78,9 @@ class Widening:
     value: str
 
 
-def _setting(default: Any, parse: Parse, help: str, **more: Any) -> Any:
+def _setting(default: Any, parse: Parse, help: str, *, order: Any, **more: Any) -> Any:
     """Declare a field of `Settings` that the user can set; its variable is named after it."""
-    return field(default=default, metadata={"setting": Setting(parse, help, **more)})
+    return field(default=default, metadata={"setting": Setting(parse, help, order, **more)})
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,11 @@ class Settings:
     """
 
     agent: str = _setting(
-        "", text, "the agent's command line, `tcp://host:port` or `demo`; default: GitHub Copilot CLI", widens=True
+        "",
+        text,
+        "the agent's command line, `tcp://host:port` or `demo`; default: GitHub Copilot CLI",
+        widens=True,
+        order=NEITHER,
     )
     cwd: str = _setting(
         "",
@@ -95,12 +103,14 @@ class Settings:
         "the agent's folder; default: [the notebook's](security.md#terms)",
         widens=True,
         kernel_applies=True,  # the folder itself tells agents apart
+        order=NEITHER,
     )
     permission_mode: str = _setting(
         "default",
         lambda raw: raw,  # checked when it is set
         "`default`, `acceptEdits`, `sandboxed`, `plan` or `bypassPermissions`; see [modes](permissions.md#modes)",
         order=("plan", "default", "acceptEdits", "sandboxed", "bypassPermissions"),
+        limits=True,
         kernel_applies=True,
     )
     allow: tuple[str, ...] = _setting(
@@ -109,6 +119,7 @@ class Settings:
         'JSON array of [rules](permissions.md#rules) for what runs without a question: `["Read", "Edit(src/**)"]`',
         widens=True,
         kernel_applies=True,
+        order=LIST,
     )
     ask: tuple[str, ...] = _setting(
         (),
@@ -116,9 +127,15 @@ class Settings:
         "rules for what is always asked about, even if a rule or mode allows it",
         join=union,
         kernel_applies=True,
+        order=LIST,
     )
     deny: tuple[str, ...] = _setting(
-        (), rule_list, "rules for what is always rejected", join=union, kernel_applies=True
+        (),
+        rule_list,
+        "rules for what is always rejected",
+        join=union,
+        kernel_applies=True,
+        order=LIST,
     )
     on_unasked: str = _setting(
         "badge",
@@ -126,22 +143,29 @@ class Settings:
         "when the agent [acts without asking](permissions.md#actions-without-a-question): `badge` marks the action, "
         "`cancel` also cancels the turn",
         order=("cancel", "badge"),
+        limits=True,
         kernel_applies=True,
     )
     start_timeout: float = _setting(
-        30.0, number(0.001, 3600, "seconds"), "seconds that the agent may take to start", kernel_applies=True
+        30.0,
+        number(0.001, 3600, "seconds"),
+        "seconds that the agent may take to start",
+        kernel_applies=True,
+        order=NEITHER,
     )
     cancel_grace: float = _setting(
         5.0,
         number(0.001, 3600, "seconds"),
         "seconds that a cancelled turn may take to stop; then the kernel ends the agent",
         kernel_applies=True,
+        order=LOWER,
     )
     activity_timeout: float = _setting(
         28_800.0,
         number(0, 604_800, "seconds"),
         "seconds for which an open question keeps JupyterHub from culling the server, at most 604800",
         kernel_applies=True,
+        order=LOWER,
     )
     mcp_servers: tuple[McpServer, ...] = _setting(
         (),
@@ -149,53 +173,69 @@ class Settings:
         'MCP servers as JSON: `{"name": {"command": "…"}, "other": {"type": "http", "url": "…"}}`, or an array',
         widens=True,
         kernel_applies=True,  # those that are started with the agent tell agents apart
+        order=NEITHER,
     )
     fs: bool = _setting(
         False,
         switch,
         "`on` lets agents use files in their folder through the kernel, which asks about each write",
         order=(False, True),
+        limits=True,
     )
     terminal: bool = _setting(
         False,
         switch,
         "`on` lets agents run commands through the kernel, which asks about each one",
         order=(False, True),
+        limits=True,
     )
     answer_form: str = _setting(
         "nested",
         one_of("nested", "flat"),
         "form of answers to permission requests: `nested` as in ACP, `flat` for agents that expect the older form",
+        order=NEITHER,
     )
     option_member: str = _setting(
         "configId",
         one_of("configId", "optionId"),
         "member that names an option: `configId` as in ACP, `optionId` for agents that expect the older name",
         kernel_applies=True,
+        order=NEITHER,
     )
     state: str = _setting(
-        "", text, "folder for sessions, trust and snapshots; default: in Jupyter's data folder", widens=True
+        "",
+        text,
+        "folder for sessions, trust and snapshots; default: in Jupyter's data folder",
+        widens=True,
+        order=NEITHER,
     )
     notebook_tools: bool = _setting(
-        True, switch, "`off` gives the agent no [tools for the notebook](notebook-tools.md)", kernel_applies=True
+        True,
+        switch,
+        "`off` gives the agent no [tools for the notebook](notebook-tools.md)",
+        kernel_applies=True,
+        order=(False, True),
     )
     undo: bool = _setting(
         True,
         switch,
         "`off` takes no snapshots, so there is no [`%undo`](undo.md)",
         kernel_applies=True,
+        order=(True, False),
     )
     error_context: bool = _setting(
         True,
         switch,
         "`off` sends the error of a failed cell only if the prompt [mentions](notebook-tools.md#mentions) it",
         kernel_applies=True,
+        order=(False, True),
     )
     context_chars: int = _setting(
         32_000,
         number(1000, 1_000_000, "characters", int),
         "limit for what a prompt sends along from the notebook, in characters: 1000 to 1000000",
         kernel_applies=True,
+        order=LOWER,
     )
     rerun: str = _setting(
         "run",
@@ -203,18 +243,21 @@ class Settings:
         "when you [run a prompt again](#running-a-prompt-again) whose last turn changed files: `run` sends it and says "
         "so, `ask` asks first, `keep` shows the recorded answer",
         kernel_applies=True,
+        order=("keep", "ask", "run"),
     )
     warm_start: bool = _setting(
         True,
         switch,
         "`off` starts the agent with the first prompt, not [before it](#warm-start)",
         kernel_applies=True,
+        order=(False, True),
     )
     sandbox: str = _setting(
         "off",
         one_of("off", "on", "required"),
         "`on` runs the agent in a [sandbox](sandbox.md) if the machine has one; `required` only in a sandbox",
         order=("required", "on", "off"),
+        limits=True,
     )
     sandbox_read: tuple[str, ...] = _setting(
         (),
@@ -222,9 +265,15 @@ class Settings:
         'JSON array of more absolute paths that the agent can read in the sandbox: `["~/data"]`',
         join=common_paths,
         widens=True,
+        order=LIST,
     )
     sandbox_write: tuple[str, ...] = _setting(
-        (), path_list, "the same for paths that it can also write", join=common_paths, widens=True
+        (),
+        path_list,
+        "the same for paths that it can also write",
+        join=common_paths,
+        widens=True,
+        order=LIST,
     )
     sandbox_hosts: tuple[str, ...] | None = _setting(
         None,
@@ -232,11 +281,13 @@ class Settings:
         "JSON array of the only hosts that the agent can [reach](sandbox.md#network) from the sandbox: "
         '`["api.github.com", "*.example.com:443", "127.0.0.1:11434"]`; default: the network is shared',
         join=common_hosts,
+        order=LIST,
     )
     agent_sharing: str = _setting(
         "off",
         one_of("off", "user"),
         "`user` lets your notebooks [share one agent process](agents.md#one-agent-for-several-notebooks)",
+        order=("off", "user"),
     )
     trusted_folders: tuple[str, ...] = _setting(
         (),
@@ -245,6 +296,7 @@ class Settings:
         join=common_paths,
         widens=True,
         kernel_applies=True,
+        order=LIST,
     )
     # The notebook's folder, or that in which the kernel or program was started; what `cwd` is relative to.
     start_folder: str = field(default="", compare=False)
@@ -256,6 +308,8 @@ class Settings:
     own_state: str = field(default="", compare=False)
     # Files of the project that do not exist in the sandbox, since the user does not trust what they run.
     absent: tuple[str, ...] = field(default=(), compare=False)
+    # Files whose variables the user gives to the agent.
+    given: tuple[str, ...] = field(default=(), compare=False)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
     # Those of the problems for which it is not known what is denied: nothing is allowed without a question.
@@ -264,7 +318,37 @@ class Settings:
     @property
     def folder(self) -> str:
         """The project: the folder that the agent works in, whatever the current folder is meanwhile."""
-        return str(Path(self.start_folder, Path(self.cwd).expanduser()))
+        return str(Path(self.start_folder, self.environment.expanded(self.cwd)))
+
+    @property
+    def environment(self) -> Environment:
+        """What of the process's environment is the user's, for a notebook in `start_folder`."""
+        return environment_of(self.start_folder)
+
+    @property
+    def project_folders(self) -> tuple[Path, ...]:
+        """See `programs.project_folders`."""
+        return project_folders(self.folder, self.environment.home)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The user's variables, without what came with the project."""
+        return self.environment.variables()
+
+    @property
+    def agent_environ(self) -> dict[str, str]:
+        """The variables that the agent is started with."""
+        return self.environment.variables(self._given)
+
+    @property
+    def withheld(self) -> dict[str, list[str]]:
+        """Names of the variables that the agent is not given, by the file of the project that names them."""
+        return self.environment.named(self._given)
+
+    @property
+    def _given(self) -> set[str]:
+        folders = [real(Path(self.environment.expanded(each))) for each in self.trusted_folders]
+        return {*self.given, *(each.path for each in self.environment.files if is_inside(Path(each.path), folders))}
 
     @property
     def passed_servers(self) -> tuple[McpServer, ...]:
@@ -282,10 +366,16 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
-def project_places(start_folder: str, environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Return folders where an agent, or whoever has written the project, may have put a file."""
-    named = Settings(cwd=environ.get(f"{PREFIX}CWD", ""), start_folder=start_folder).folder
-    return tuple({*project_folders(start_folder), *project_folders(named)})
+def came_with_project(path: Path, settings: Settings) -> bool:
+    """Return True if an agent, or whoever has written the project, may have put a file at `path`.
+
+    It lies in the project, its work tree or, in the home folder, beside them: what was downloaded has no marks that
+    say where it begins. Python's own environment is in a project only if that holds it.
+    """
+    home = settings.environment.home
+    places = (*project_folders(settings.start_folder or settings.folder, home), *settings.project_folders)
+    above = {each for place in places for each in place.parents if home in each.parents}
+    return is_inside(path, places) or is_foreign(path, above)
 
 
 def folder_beside(settings: Settings) -> str:
@@ -318,15 +408,11 @@ def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
 
 
 def allow_lists(settings: Settings) -> tuple[AllowList, ...]:
-    """Return the lists that are stated anywhere, also empty ones."""
+    """Return the lists that are stated anywhere, also empty ones. A user may add rules to one, not of the system's."""
     origin = settings.origins.get("allow", "default")
-    is_stated = bool(settings.allow) or origin != "default"
-    return (*([allow_list(settings.allow, origin)] if is_stated else ()), *settings.allow_limits)
-
-
-def allow_list(rules: tuple[str, ...], origin: str) -> AllowList:
-    """Return a list of allow rules. A user may add rules to it, unless it is one of the system's files."""
-    return AllowList(rules, origin, not os.path.isabs(origin) or origin == str(user_file()))
+    is_stated = bool(settings.allow or settings.allow_limits) or origin != "default"
+    own = AllowList(settings.allow, origin, not os.path.isabs(origin) or origin == str(user_file(settings.environment)))
+    return (*([own] if is_stated else ()), *settings.allow_limits)
 
 
 def notebook(environ: Mapping[str, str] | None = None) -> str:
@@ -341,27 +427,21 @@ def notebook_at_start(environ: Mapping[str, str] | None = None) -> str:
     return path if os.path.isabs(path) else ""
 
 
-def config_files() -> list[Path]:
+def config_files(environment: Environment) -> list[Path]:
     """Return the places of config files, the one that counts most first."""
-    from jupyter_core.paths import jupyter_config_path
-
-    return [Path(folder) / CONFIG_FILE for folder in jupyter_config_path()]
+    return [Path(folder) / CONFIG_FILE for folder in environment.jupyter.config_path]
 
 
-def user_file() -> Path:
+def user_file(environment: Environment) -> Path:
     """The user's own config file, in which rules are saved; it need not exist."""
-    from jupyter_core.paths import jupyter_config_dir
-
-    return Path(jupyter_config_dir(), CONFIG_FILE)
+    return Path(environment.jupyter.config, CONFIG_FILE)
 
 
 def is_in_own_kernelspec(agent: str, start_folder: str) -> bool:
     """Return True if a kernelspec outside the project names this agent, as `copilot-kernel install` writes it."""
-    from jupyter_core.paths import jupyter_path
-
-    folders = project_places(start_folder, os.environ)
-    for folder in map(Path, jupyter_path("kernels")):
-        for file in folder.glob("*/kernel.json") if not is_inside(folder, folders) else ():
+    settings = Settings(cwd=environment_of(start_folder).variables().get(CWD, ""), start_folder=start_folder)
+    for folder in (Path(each, "kernels") for each in settings.environment.jupyter.data_path):
+        for file in folder.glob("*/kernel.json") if not came_with_project(folder, settings) else ():
             with suppress(OSError, ValueError, AttributeError):
                 if AGENT_ARGUMENT.format(agent) in json.loads(file.read_text("utf-8")).get("argv", ()):
                     return True
@@ -371,10 +451,8 @@ def is_in_own_kernelspec(agent: str, start_folder: str) -> bool:
 def state_folder(settings: Settings) -> Path:
     """Return the folder of what outlives a kernel; it need not exist."""
     if settings.state:
-        return Path(settings.start_folder, Path(settings.state).expanduser())
-    from jupyter_core.paths import jupyter_data_dir
-
-    return Path(jupyter_data_dir(), "copilot_kernel")
+        return Path(settings.start_folder, settings.environment.expanded(settings.state))
+    return Path(settings.environment.jupyter.data, "copilot_kernel")
 
 
 def made_state_folder(settings: Settings) -> Path:

@@ -1,23 +1,26 @@
 """Read settings, and note where each of them comes from.
 
-Precedence: environment (`COPILOT_KERNEL_*`) over config files (`copilot_kernel.json` in Jupyter's config path, outside
-the project) over defaults. But of what limits the agent, no place loosens what another one says: the stricter value
-applies (`Setting.order`), lists are joined (`Setting.join`), and of several lists that allow, each must cover a call. A
-value that cannot be read is reported in `Settings.problems` and left out. While a list of rules cannot be read, no
-call is allowed without a question; while a file of the system cannot be read, the mode is `plan`.
+Precedence: environment (`COPILOT_KERNEL_*`, but for what came with the project) over config files
+(`copilot_kernel.json` in Jupyter's config path) over defaults. But what others than the user say more strictly holds
+(`Setting.order`): administrators' files, and those in the project, which say nothing else. Of what limits the agent, no
+place at all loosens what another one says: the stricter value applies (`Setting.limits`), lists are joined
+(`Setting.join`), and of several lists that allow, each must cover a call. A value that cannot be read is reported in
+`Settings.problems` and left out. While a list of rules cannot be read, no call is allowed without a question; while a
+file of the system cannot be read, the mode is `plan`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .config import (
     BUILT_IN_AGENTS,
+    CWD,
     DEMO_COMMAND,
     ENVIRONMENT,
     KERNELSPEC,
@@ -26,19 +29,18 @@ from .config import (
     AllowList,
     Settings,
     Widening,
-    allow_list,
+    came_with_project,
     config_files,
     in_mode,
-    project_places,
     user_file,
     variable,
 )
+from .environment import environment_of
 from .mcp_config import parse_servers
-from .programs import is_inside
-from .setting_values import Setting, rule_list
+from .setting_values import LIST, NEITHER, Setting, common_paths, rule_list
 
 HOSTS_NEED_SANDBOX = "{}: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)"
-IN_PROJECT = "{}: ignored because it is in the project"
+IN_PROJECT = "{}: what allows more, because the file came with the project"
 
 
 def load_settings(
@@ -53,52 +55,69 @@ def load_settings(
     `own_agent`: that of the user's kernelspec, which goes before all others. `start_folder`: by default, the current
     one, as a command line means it.
     """
-    environ = os.environ if environ is None else environ
     start_folder = start_folder or os.getcwd()  # noqa: TID251
-    reader, folders = _Reader(), project_places(start_folder, environ)
-    for path in reversed(config_files() if paths is None else paths):
-        if path.exists() and is_inside(path, folders):
-            reader.problems.append(IN_PROJECT.format(path))
-        else:
+    environment = environment_of(start_folder)
+    environ = environment.variables(environ=environ)
+    files, user = config_files(environment) if paths is None else paths, user_file(environment)
+    users = files[: files.index(user) + 1 if user in files else 1]
+    reader = _Reader(start_folder, {*map(str, users), ENVIRONMENT})
+    place = Settings(cwd=environ.get(CWD, ""), start_folder=start_folder)
+    of_project = [path for path in files if path.exists() and came_with_project(path, place)]
+    for path in reversed(files):
+        if path not in of_project:
             reader.read_file(path)
     own = reader.settings()
     names = {variable(name): name for name in SETTINGS}
     reader.read(ENVIRONMENT, {names[key]: value for key, value in environ.items() if key in names})
     if own_agent:
         reader.found["agent"], reader.origins["agent"] = own_agent, KERNELSPEC
+    reader.only_restricts = True
+    for path in of_project:
+        reader.problems.append(IN_PROJECT.format(path))
+        reader.read_file(path)
     settings = reader.settings()
-    widened = tuple(_widened(own, settings, environ))
-    settings = replace(settings, start_folder=start_folder, widened=widened, own_state=own.state)
+    widened = tuple(_widened(reader, own, settings, environ))
+    settings = replace(settings, widened=widened, own_state=own.state)
     if settings.sandbox == "off" and settings.sandbox_hosts is not None:
         problem = HOSTS_NEED_SANDBOX.format(settings.origins["sandbox_hosts"])
         settings = replace(settings, problems=(*settings.problems, problem))
     return in_mode(settings, settings.permission_mode, settings.origins["permission_mode"])
 
 
-def _widened(own: Settings, settings: Settings, environ: Mapping[str, str]) -> Iterator[Widening]:
+def _widened(reader: _Reader, own: Settings, settings: Settings, environ: Mapping[str, str]) -> Iterator[Widening]:
     for name, setting in SETTINGS.items():
-        before, after = getattr(own, name), getattr(settings, name)
-        if settings.origins[name] == ENVIRONMENT and before != after and _is_widening(name, setting, own, after):
+        is_new = settings.origins[name] == ENVIRONMENT and (name, reader.found[name]) not in reader.stated
+        if is_new and _is_widening(name, setting, own, getattr(settings, name)):
             yield Widening(variable(name), environ[variable(name)].strip())
     if command := environ.get(DEMO_COMMAND):
         yield Widening(DEMO_COMMAND, command)
 
 
 def _is_widening(name: str, setting: Setting, own: Settings, after: Any) -> bool:
-    if setting.order:
+    if setting.limits:
         return setting.is_wider(getattr(own, name), after)
     if name == "agent":
         return after not in BUILT_IN_AGENTS
+    if getattr(own, name) == after:
+        return False
     is_limit = name == "allow" or setting.join is not None  # a second list only limits the first one
     return setting.widens and (own.origins[name] == "default" or not is_limit)
 
 
 class _Reader:
-    """Collects values. Later ones override earlier ones, except for limits."""
+    """Collects values. Later ones override earlier ones, except for limits. `own`: origins that are the user's."""
 
-    def __init__(self) -> None:
+    def __init__(self, start_folder: str, own: Collection[str]) -> None:
+        self._start_folder, self._own = start_folder, own
+        self._user_file = str(user_file(environment_of(start_folder)))
+        self.only_restricts = False
+        """What is read comes with the project."""
         self.found: dict[str, Any] = {}
         self.origins = dict.fromkeys(SETTINGS, "default")
+        self.stated: list[tuple[str, Any]] = []
+        """The values of files that are not the project's."""
+        # The strictest that others than the user say.
+        self._bounds: dict[str, tuple[Any, str]] = {}
         self.problems: list[str] = []
         self.limits: list[AllowList] = []
         self.unread: list[str] = []
@@ -112,7 +131,7 @@ class _Reader:
             return
         except (OSError, ValueError, RecursionError) as error:
             self._note_unread(f"{path}: {error}")
-            if path != user_file():  # the system's: it may hold any limit
+            if str(path) != self._user_file:  # the system's: it may hold any limit
                 self._add("permission_mode", PLAN, str(path))
             return
         self.read(str(path), values)
@@ -124,7 +143,12 @@ class _Reader:
                 continue
             setting = SETTINGS[name]
             try:
-                self._add(name, setting.parse(raw), origin)
+                value = setting.parse(raw)
+                self._bound(name, value, origin)
+                if not self.only_restricts:
+                    self._add(name, value, origin)
+                elif setting.order == LIST:
+                    self._limit(name, value, origin)
             except (ValueError, TypeError, RecursionError) as error:
                 problem = f"{origin}: {name}: {error}"
                 if setting.parse is rule_list:
@@ -138,25 +162,49 @@ class _Reader:
         self.problems.append(problem)
         self.unread.append(problem)
 
+    def _bound(self, name: str, value: Any, origin: str) -> None:
+        setting = SETTINGS[name]
+        if (self.only_restricts or origin not in self._own) and setting.order not in (LIST, NEITHER):
+            bound = self._bounds.get(name)
+            if bound is None or setting.rank(value) < setting.rank(bound[0]):
+                self._bounds[name] = value, origin
+
+    def _limit(self, name: str, value: Any, origin: str) -> None:
+        """A list of the project takes away from what others say; those that only allow are empty without others."""
+        if name == "allow":
+            self.limits.append(AllowList(value, origin, is_own=False))
+        elif name in self.found or SETTINGS[name].join is not common_paths:
+            self._add(name, value, origin)
+
     def _add(self, name: str, value: Any, origin: str) -> None:
         """No place loosens what another one says."""
         setting = SETTINGS[name]
+        if origin != ENVIRONMENT:
+            self.stated.append((name, value))
         if name in self.found:
             before, stated = self.found[name], self.origins[name]
             if name == "allow":
-                self.limits.append(allow_list(before, stated))
+                self.limits.append(
+                    AllowList(before, stated, is_own=not os.path.isabs(stated) or stated == self._user_file)
+                )
             elif setting.join:
-                value, origin = setting.join(before, value), f"{stated}, {origin}"
-            elif setting.order and setting.rank(before) <= setting.rank(value):
+                expanded = environment_of(self._start_folder).expanded
+                lists = (tuple(map(expanded, each)) for each in (before, value))
+                value, origin = setting.join(*lists), f"{stated}, {origin}"
+            elif setting.limits and setting.rank(before) <= setting.rank(value):
                 return
         self.found[name], self.origins[name] = value, origin
 
     def settings(self) -> Settings:
         """Return the settings that were read up to now."""
+        for name, (value, origin) in self._bounds.items():
+            if SETTINGS[name].rank(value) < SETTINGS[name].rank(self.found.get(name, getattr(Settings, name))):
+                self.found[name], self.origins[name] = value, origin
         servers, problems = parse_servers(self.found.get("mcp_servers", []))
         own = [f"{self.origins['mcp_servers']}: mcp_servers: {problem}" for problem in problems]
         return Settings(
             **{**self.found, "mcp_servers": servers},
+            start_folder=self._start_folder,
             allow_limits=tuple(self.limits),
             origins=dict(self.origins),
             problems=(*self.problems, *own),

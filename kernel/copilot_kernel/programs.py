@@ -12,6 +12,7 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
+from .environment import HOME, Environment
 from .system.files import which
 
 PACKAGE = Path(__file__).parent
@@ -29,16 +30,15 @@ def python_environment() -> tuple[Path, ...]:
     return (Path(sys.prefix), Path(sys.base_prefix), PACKAGE, *([Path(user)] if user in sys.path else ()))
 
 
-def own_paths(folder: str, argv: Sequence[str] = (), environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+def own_paths(folder: str, environment: Environment, argv: Sequence[str] = ()) -> tuple[Path, ...]:
     """Our own code, and the programs that start us or that we start, of an agent that works in the project `folder`.
 
     Computed from the running process, not by names: its Python environment, the agent's program with what it needs
     (`argv`), the folders of kernelspecs and those of PATH. All without links. Reads the disk.
     """
-    from jupyter_core.paths import jupyter_path
-
-    project, searched = real(Path(folder)), path_outside(project_folders(folder), environ).split(os.pathsep)
-    named = map(Path, (*jupyter_path("kernels"), *filter(None, searched)))
+    project, environ = real(Path(folder)), environment.variables()
+    searched = filter(None, path_outside(project_folders(folder, environment.home), environ).split(os.pathsep))
+    named = (*(Path(each, "kernels") for each in environment.jupyter.data_path), *map(Path, searched))
     found = map(real, (*python_environment(), *needed_by(argv, folder, environ), *named))
     return tuple(dict.fromkeys(chain.from_iterable(_parts_beside(each, project) for each in found)))
 
@@ -63,32 +63,33 @@ def needed_by(argv: Sequence[str], cwd: str, environ: Mapping[str, str]) -> Iter
                 yield from _needed_by_file(path, environ)
 
 
-def project_folders(folder: str) -> tuple[Path, ...]:
-    """The project and the root of its Git work tree: what lies there is the agent's, or a stranger's.
+def project_folders(folder: str, home: Path) -> tuple[Path, ...]:
+    """The project and the root of the outermost Git work tree: what lies there is the agent's, or a stranger's.
 
-    Not one that holds the home folder, in which everything of the user's lies. Reads the disk.
+    Nothing that the project holds, such as a `.git` of its own, makes it smaller. Not a folder that holds the home
+    folder, in which everything of the user's lies. Reads the disk.
     """
     project = real(Path(folder))
-    tree = next((each for each in (project, *project.parents) if (each / ".git").exists()), project)
-    home = real(Path.home())
-    return tuple(each for each in dict.fromkeys((project, tree)) if not home.is_relative_to(each))
+    below = [each for each in (project, *project.parents) if not real(home).is_relative_to(each)]
+    trees = [each for each in below if (each / ".git").exists()]
+    return tuple(dict.fromkeys((*below[:1], *trees[-1:])))
 
 
-def find_outside(name: str, folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str | None:
+def find_outside(name: str, folders: Collection[Path], environ: Mapping[str, str]) -> str | None:
     """The first program `name` on PATH that is not foreign: what an agent puts into `folders` must not run."""
     each = (which(name, path=place) for place in path_outside(folders, environ).split(os.pathsep) if place)
     return next((found for found in each if found and not is_foreign(Path(found), folders)), None)
 
 
-def path_outside(folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str:
+def path_outside(folders: Collection[Path], environ: Mapping[str, str]) -> str:
     """PATH without relative folders, which an agent may fill, and without foreign ones."""
     places = environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(each for each in places if os.path.isabs(each) and not is_foreign(Path(each), folders))
 
 
-def find_off_path(name: str, folders: Collection[Path], environ: Mapping[str, str] = os.environ) -> str | None:
+def find_off_path(name: str, folders: Collection[Path], environ: Mapping[str, str]) -> str | None:
     """Return the path where installers and version managers have put the program `name`; only shells find it there."""
-    places = chain.from_iterable(map(Path(environ.get("HOME") or Path.home()).glob, _OFF_PATH))
+    places = chain.from_iterable(map(Path(environ.get(HOME, os.devnull)).glob, _OFF_PATH))
     return find_outside(name, folders, {"PATH": os.pathsep.join(sorted(map(str, places), reverse=True))})
 
 

@@ -12,25 +12,36 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Literal
 
 Parse = Callable[[Any], Any]
 """Reads a value of a config file, or a variable of the environment. Raises ValueError and TypeError."""
+
+
+LOWER: Literal["lower"] = "lower"
+"""The lower number is the stricter one."""
+LIST: Literal["list"] = "list"
+"""Of lists, `allow` and `join` say what several amount to."""
+NEITHER: Literal["none"] = "none"
+"""No value is stricter than another one, so a project's file does not set it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """All that is known of a setting but its default.
 
-    `help` is what the documentation says; `order` holds the values, the strictest first, if the strictest of several
-    places holds; `join` makes one list of those of several places. Set in the environment, a setting that `widens`
-    lets the agent do more, as one with an `order` may. Notebooks that differ in settings that the kernel applies
-    itself can share an agent: whatever is new tells agents apart until someone decides otherwise.
+    `help` is what the documentation says; `order` says which side is strict: it holds the values, the strictest first,
+    or is one of the constants above. What administrators' and projects' files say more strictly holds; if the setting
+    `limits` what the agent may do, so does the stricter of the user's own values. `join` makes one list of those of
+    several places. Set in the environment, a setting that `widens` lets the agent do more, as one that `limits` may.
+    Notebooks that differ in settings that the kernel applies itself can share an agent: whatever is new tells agents
+    apart until someone decides otherwise.
     """
 
     parse: Parse
     help: str
-    order: tuple[Any, ...] = ()
+    order: tuple[Any, ...] | Literal["lower", "list", "none"]
+    limits: bool = False
     join: Callable[[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] | None = None
     widens: bool = False
     kernel_applies: bool = False
@@ -40,9 +51,11 @@ class Setting:
         middle = {"acceptEdits", "sandboxed"}
         return self.rank(after) > self.rank(before) or (before != after and {before, after} == middle)
 
-    def rank(self, value: Any) -> int:
-        """The place of `value` in `order`; an unknown permission mode is not used, so it counts as `default`."""
-        return self.order.index(value if value in self.order else "default")
+    def rank(self, value: Any) -> float:
+        """How much `value` allows; an unknown permission mode is not used, so it counts as `default`."""
+        if isinstance(self.order, tuple):
+            return self.order.index(value if value in self.order else "default")
+        return value if self.order == LOWER else 0
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -138,10 +151,8 @@ def union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def common_paths(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what lies below a path of both lists."""
-    pairs = product(
-        *([PurePath(os.path.normpath(os.path.expanduser(each))) for each in paths] for paths in (one, other))
-    )
+    """Return what lies below a path of both lists, which are absolute."""
+    pairs = product(*([PurePath(os.path.normpath(each)) for each in paths] for paths in (one, other)))
     inner = (a if a.is_relative_to(b) else b for a, b in pairs if a.is_relative_to(b) or b.is_relative_to(a))
     return tuple(dict.fromkeys(map(str, inner)))
 

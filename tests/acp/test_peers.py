@@ -43,14 +43,16 @@ def node():
 
 @pytest.fixture
 def typescript(typescript_sdk):
-    return Launch((node(), str(AGENTS / "typescript_agent.mjs"), str(typescript_sdk)), label="TypeScript")
+    return Launch(
+        (node(), str(AGENTS / "typescript_agent.mjs"), str(typescript_sdk)), label="TypeScript", environ=os.environ
+    )
 
 
 @pytest.fixture(params=["python", "typescript"])
 def peer(request):
     if request.param == "typescript":
         return request.getfixturevalue("typescript")
-    return Launch((sys.executable, str(AGENTS / "python_agent.py")), label="Python")
+    return Launch((sys.executable, str(AGENTS / "python_agent.py")), label="Python", environ=os.environ)
 
 
 class Client:

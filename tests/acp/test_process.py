@@ -68,7 +68,9 @@ async def end(transport):
 async def test_what_is_sent_comes_back_and_the_end_of_input_ends_it(tmp_path, monkeypatch):
     monkeypatch.setenv("A_PROXY", "http://127.0.0.1:1")
     source = "import os; print(os.getcwd(), os.environ['A_PROXY'], os.getpgid(0), flush=True)"
-    async with agent_process(python(f"{source}; {ECHO}"), str(tmp_path), graces=Graces(eof=20)) as agent:
+    async with agent_process(
+        python(f"{source}; {ECHO}"), str(tmp_path), graces=Graces(eof=20), environ=os.environ
+    ) as agent:
         await agent.send(b"one\n")
         await agent.send(b"two\n")
         assert await lines(agent, 3) == [f"{tmp_path} http://127.0.0.1:1 {agent.process.pid}".encode(), b"one", b"two"]
@@ -78,9 +80,8 @@ async def test_what_is_sent_comes_back_and_the_end_of_input_ends_it(tmp_path, mo
 async def test_no_variable_makes_an_agent_ask_about_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv(ALLOW_ALL, "1")
     source = f"import os; print(os.environ.get({ALLOW_ALL!r}), flush=True)"
-    for environ in (None, {**os.environ}):
-        async with agent_process(python(source), str(tmp_path), environ=environ) as agent:
-            assert await lines(agent, 1) == [b"None"]
+    async with agent_process(python(source), str(tmp_path), environ=os.environ) as agent:
+        assert await lines(agent, 1) == [b"None"]
 
 
 ENDINGS = [
@@ -94,7 +95,7 @@ ENDINGS = [
 @pytest.mark.usefixtures("parentage")
 async def test_the_end_comes_with_its_reason_and_the_last_words(tmp_path, source, words):
     source = f"import sys; print('out', flush=True); print('last words', file=sys.stderr, flush=True); {source}"
-    async with agent_process(python(source), str(tmp_path)) as agent:
+    async with agent_process(python(source), str(tmp_path), environ=os.environ) as agent:
         assert await end(agent) == b"out\n"
         assert (agent.ending(), agent.last_words()) == (words, "last words")
         if agent.process.returncode is not None:
@@ -113,7 +114,7 @@ for n in range(50_000): sys.stderr.write(f"line {n:094}\\n")
 sys.stderr.write("the end"); sys.stderr.flush()
 print("ready", flush=True); sys.stdin.read()
 """
-    async with agent_process(python(source), str(tmp_path)) as agent:
+    async with agent_process(python(source), str(tmp_path), environ=os.environ) as agent:
         assert await lines(agent, 1) == [b"ready"]
     *tail, last = agent.last_words().splitlines()
     assert last == "the end"
@@ -131,7 +132,7 @@ STUBBORN = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', 
 @pytest.mark.usefixtures("parentage")
 async def test_one_that_is_stuck_in_writing_hears_the_end_of_its_input(tmp_path):
     source = "import sys; sys.stdout.write('x' * 5_000_000); sys.stdout.flush(); sys.stdin.read(); sys.exit(5)"
-    async with agent_process(python(source), str(tmp_path)) as agent:
+    async with agent_process(python(source), str(tmp_path), environ=os.environ) as agent:
         await agent.receive()
     assert agent.process.returncode == 5
 
@@ -148,7 +149,7 @@ async def test_one_that_is_stuck_in_writing_hears_the_end_of_its_input(tmp_path)
 @pytest.mark.usefixtures("parentage")
 async def test_it_gets_the_end_of_input_then_sigterm_then_sigkill(tmp_path, source, code, graces, cancelled):
     with anyio.CancelScope() as scope:
-        async with agent_process(python(source), str(tmp_path), graces=graces) as agent:
+        async with agent_process(python(source), str(tmp_path), graces=graces, environ=os.environ) as agent:
             await lines(agent, 1)
             if cancelled:
                 scope.cancel()
@@ -159,7 +160,7 @@ async def test_it_gets_the_end_of_input_then_sigterm_then_sigkill(tmp_path, sour
 @pytest.mark.parametrize("its_end", ["os.kill(os.getpid(), 9)", "sys.stdin.read()"])
 @pytest.mark.usefixtures("parentage")
 async def test_what_its_group_left_behind_goes_with_it(tmp_path, its_end):
-    async with agent_process(python(f"{LEAVE_BEHIND}; {its_end}"), str(tmp_path)) as agent:
+    async with agent_process(python(f"{LEAVE_BEHIND}; {its_end}"), str(tmp_path), environ=os.environ) as agent:
         (grandchild,) = await lines(agent, 1)
         if "kill" in its_end:
             await gone(int(grandchild))
@@ -169,7 +170,7 @@ async def test_what_its_group_left_behind_goes_with_it(tmp_path, its_end):
 @pytest.mark.usefixtures("parentage")
 async def test_one_that_left_the_group_and_holds_the_pipes_does_not_hide_the_end(tmp_path):
     source = f"{LEAVE_BEHIND.replace(')).', '), start_new_session=True).')}; sys.exit(3)"
-    async with agent_process(python(source), str(tmp_path)) as agent:
+    async with agent_process(python(source), str(tmp_path), environ=os.environ) as agent:
         try:
             escaped = int((await lines(agent, 1))[0])
             assert await end(agent) == b""
@@ -180,11 +181,11 @@ async def test_one_that_left_the_group_and_holds_the_pipes_does_not_hide_the_end
 
 def test_a_program_of_ours_that_exits_without_closing_takes_its_agent_along(tmp_path):
     source = """
-import asyncio, sys
+import asyncio, os, sys
 from copilot_kernel.acp.process import agent_process
 async def main():
     global held
-    held = agent_process([sys.executable, "-c", sys.argv[1]], "/")
+    held = agent_process([sys.executable, "-c", sys.argv[1]], "/", environ=os.environ)
     agent = await held.__aenter__()
     print(agent.process.pid, (await agent.receive()).decode(), flush=True)
 loop = asyncio.new_event_loop()
@@ -216,7 +217,7 @@ async def test_what_cannot_be_started_is_an_error(tmp_path, program, cwd, error,
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o644 if name == "not-executable" else 0o755)
     with pytest.raises(error, match=words) as caught:
-        async with agent_process([f"{tmp_path}/{program}", "--acp"], str(tmp_path / cwd)):
+        async with agent_process([f"{tmp_path}/{program}", "--acp"], str(tmp_path / cwd), environ=os.environ):
             pass
     if error is AgentNotFound:
         assert caught.value.hint

@@ -1,5 +1,6 @@
 """Sessions over loopback with a scripted agent, and with an agent as a process: start, turns, cancel, end."""
 
+import os
 import sys
 
 import anyio
@@ -183,7 +184,7 @@ for line in sys.stdin:
 
 def process(start="pass", turn="pass"):
     source = AGENT.replace("START", start).replace("TURN", turn)
-    return Launch((sys.executable, "-c", source), label="the agent")
+    return Launch((sys.executable, "-c", source), label="the agent", environ=os.environ)
 
 
 @pytest.mark.parametrize(
@@ -210,14 +211,14 @@ def test_advice_for_a_script_names_what_runs_it(tmp_path, monkeypatch):
     for name, first_line in (("node", "\x7fELF"), ("agent", "#!/usr/bin/env node"), ("shim", "#!/bin/sh")):
         (tmp_path / name).write_text(f"{first_line}\n")
         (tmp_path / name).chmod(0o755)
-    advice = {name: start_advice(Launch((f"{tmp_path}/{name}",))) for name in ("agent", "shim")}
+    advice = {name: start_advice(Launch((f"{tmp_path}/{name}",), environ=os.environ)) for name in ("agent", "shim")}
     plain = {name: START_THERE.format(f"{tmp_path}/{name}") for name in advice}
     assert advice == {**plain, "agent": plain["agent"] + RUN_BY.format(f"{tmp_path}/node")}
     assert start_advice(Launch(address=("localhost", 1))) == ""
 
 
 async def test_one_that_is_not_ready_in_time_is_ended_and_its_last_ten_lines_shown():
-    speaks = Launch(("sh", "-c", "seq -f 'line %g' 0 29 >&2; exec sleep 60"), label="the agent")
+    speaks = Launch(("sh", "-c", "seq -f 'line %g' 0 29 >&2; exec sleep 60"), label="the agent", environ=os.environ)
     with pytest.raises(AgentStartFailed) as caught, anyio.fail_after(LIMIT):
         await refused(speaks, timeout=1.0)
     last = "\n".join(f"line {n}" for n in range(20, 30))

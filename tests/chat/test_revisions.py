@@ -215,7 +215,7 @@ class Saves:
     def __init__(self) -> None:
         self.begun, self.over = anyio.Event(), threading.Event()
 
-    def __call__(self, kind: str, rule: str) -> Path:
+    def __call__(self, kind: str, rule: str, file: Path) -> Path:
         from_thread.run_sync(self.begun.set)
         self.over.wait(10)
         return Path("/nowhere")

@@ -18,9 +18,10 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import rules
 from copilot_kernel.chat.permission import OUR_OPTIONS
 from copilot_kernel.chat.rules import LOCKED, PolicyEvaluator, lock_file, save_rule
-from copilot_kernel.config import Settings
+from copilot_kernel.config import Settings, user_file
 from copilot_kernel.config_reader import load_settings
 from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.environment import environment_of
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.policy import Decision
 from filelock import FileLock
@@ -33,7 +34,7 @@ FILE = "copilot_kernel.json"
 
 def test_a_new_file_is_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
-    file = save_rule("allow", "Read")
+    file = save_rule("allow", "Read", user_file(environment_of(str(tmp_path))))
     assert (file, json.loads(file.read_text())) == (tmp_path / "config" / FILE, {"allow": ["Read"]})
     assert (stat.S_IMODE(file.stat().st_mode), set(file.parent.iterdir())) == (0o600, {file, lock_file(file)})
 
@@ -89,7 +90,7 @@ async def test_half_a_character_in_the_rule_or_in_the_file_is_an_error_that_says
     """JSON can spell a lone surrogate, which cannot be written as UTF-8."""
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
     with pytest.raises(UsageError, match="lone surrogate"):
-        save_rule("allow", "Edit(\ud800.txt)")
+        save_rule("allow", "Edit(\ud800.txt)", tmp_path / FILE)
     assert list(tmp_path.iterdir()) == [lock_file(tmp_path / FILE)]
     text = r'{"agent": "\ud800"}'
     (tmp_path / FILE).write_text(text)

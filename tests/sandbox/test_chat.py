@@ -209,11 +209,11 @@ def test_when_the_kernel_is_killed_detached_processes_inside_end_too(
     settings = Settings(cwd=str(project), state=str(tmp_path / "state"), sandbox="required", sandbox_hosts=hosts)
     with TemporaryDirectory(dir=SOCKETS) as folder:
         sandbox = create_sandbox(settings, [(sys.executable,)], Path(folder))
-        command = sandbox.command(("sh", "-c", daemon), str(project))
+        command = sandbox.command(("sh", "-c", daemon), str(project), os.environ)
         # Through the shell of `srt`, bubblewrap does not see that its parent ends: our own watcher does it.
         kernel = (
             "import subprocess; from copilot_kernel.system.reaper import watch\n"
-            f"child = subprocess.Popen({command!r}, env={sandbox.environment()!r}, start_new_session=True)\n"
+            f"child = subprocess.Popen({command!r}, env={sandbox.environment(os.environ)!r}, start_new_session=True)\n"
             f"{'' if hosts is None else 'watch(child.pid); '}child.wait()"
         )
         with subprocess.Popen([sys.executable, "-c", kernel], stdout=subprocess.PIPE) as process:

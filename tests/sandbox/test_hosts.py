@@ -131,7 +131,9 @@ def raised(bubblewrap, srt_path, tmp_path, monkeypatch):
 
 def run(sandbox, *argv, around=(), **environ):
     words = sandbox.command(argv, str(sandbox.comparison.project), {**os.environ, **environ})
-    return subprocess.run((*around, *words), env=sandbox.environment(), capture_output=True, text=True, timeout=LIMIT)
+    return subprocess.run(
+        (*around, *words), env=sandbox.environment(os.environ), capture_output=True, text=True, timeout=LIMIT
+    )
 
 
 @pytest.mark.sandbox
@@ -172,12 +174,13 @@ def test_a_secret_that_the_command_must_not_see_is_not_there(raised, monkeypatch
     words = sandbox.command(
         ("sh", "-c", "echo ${OUR_TOKEN-none}; cat /proc/1/environ"), str(sandbox.comparison.project), {}
     )
-    done = subprocess.run(words, env=sandbox.environment(), capture_output=True, text=True, timeout=LIMIT)
+    done = subprocess.run(words, env=sandbox.environment(os.environ), capture_output=True, text=True, timeout=LIMIT)
     assert (done.stdout, "Permission denied" in done.stderr) == ("none\n", True)
 
 
 @pytest.mark.sandbox
-def test_a_list_that_srt_does_not_take_is_no_sandbox(bubblewrap, srt_path, tmp_path):
+def test_a_list_that_srt_does_not_take_is_no_sandbox(bubblewrap, srt_path, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", srt_path)
     settings = Settings(cwd=str(tmp_path), state=str(tmp_path / "state"), sandbox="on", sandbox_hosts=("*.com",))
-    problem = unavailable(settings, {**os.environ, "PATH": srt_path})
+    problem = unavailable(settings)
     assert "Invalid domain pattern" in str(problem)

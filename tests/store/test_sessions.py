@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from copilot_kernel.environment import environment_of
 from copilot_kernel.store import sessions
 from copilot_kernel.store.sessions import PROMPT, LogEvent, SessionSummary, folders, stored, summary
 
@@ -15,8 +16,12 @@ from .writing import answered, asked, write
     ({"HOME": "/h", "XDG_STATE_HOME": "/s", "COPILOT_HOME": "/c"}, "", ["/c/session-state"]),
     ({"HOME": "/h", "COPILOT_HOME": "/c"}, "/given", ["/given/session-state"]),
 ])  # fmt: skip
-def test_the_places_follow_the_environment(environ, given, expected):
-    assert [str(folder) for folder in folders(environ, given)] == expected
+def test_the_places_follow_the_environment(environ, given, expected, monkeypatch):
+    for name in ("XDG_STATE_HOME", "COPILOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert [str(folder) for folder in folders(environment_of("/"), given)] == expected
 
 
 def test_the_log_that_changed_last_comes_first(tmp_path):

@@ -7,10 +7,11 @@ import posixpath
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..config import DEMO_COMMAND, Settings
+from ..environment import HOME
 from ..errors import AgentNotFound, UsageError
 from ..programs import (
     find_off_path,
@@ -19,7 +20,6 @@ from ..programs import (
     is_foreign,
     missing_interpreter,
     path_outside,
-    project_folders,
 )
 from ..system.files import direct_command, split_command, which
 
@@ -51,7 +51,7 @@ Or name another agent, for example: COPILOT_KERNEL_AGENT="opencode acp\""""
 class Launch:
     """Program to start (`argv`, its program an absolute path) or place to connect to (`address`); `label` names it.
 
-    `prefix` is the command that runs `argv` in a sandbox; `environ` is the environment, by default this process's.
+    `prefix` is the command that runs `argv` in a sandbox; `environ` is the environment.
     """
 
     argv: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Launch:
     label: str = ""
     is_copilot: bool = False
     prefix: tuple[str, ...] = ()
-    environ: Mapping[str, str] | None = None
+    environ: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 def locate(agent: str, environ: Mapping[str, str], project: Collection[Path] = ()) -> Launch:
@@ -78,14 +78,15 @@ def locate(agent: str, environ: Mapping[str, str], project: Collection[Path] = (
     return _command(agent, environ, project)
 
 
-def located(settings: Settings, environ: Mapping[str, str] = os.environ) -> Launch:
-    """The agent of the settings; see `locate`. Reads the disk."""
-    return locate(settings.agent, environ, project_folders(settings.folder))
+def located(settings: Settings) -> Launch:
+    """The agent of the settings, found with the user's variables; see `locate`. Reads the disk."""
+    launch = locate(settings.agent, settings.environ, settings.project_folders)
+    return replace(launch, environ=settings.agent_environ)
 
 
 def start_advice(launch: Launch) -> str:
     """Return advice about a program that has ended before it was ready; nothing if we did not start it."""
-    runs_it = interpreter(Path(launch.argv[0]), launch.environ or os.environ) if launch.argv else None
+    runs_it = interpreter(Path(launch.argv[0]), launch.environ) if launch.argv else None
     advice = START_THERE.format(launch.argv[0]) if launch.argv else ""
     return advice + (RUN_BY.format(runs_it) if runs_it and not runs_it.name.endswith("sh") else "")
 
@@ -142,7 +143,7 @@ def _copilot(environ: Mapping[str, str], project: Collection[Path]) -> Launch:
 
 def _github_cli_copy(environ: Mapping[str, str]) -> Path:
     """Return the path where `gh copilot` puts the program."""
-    data = environ.get("XDG_DATA_HOME") or Path(_home(environ), ".local", "share")
+    data = environ.get("XDG_DATA_HOME") or Path(environ.get(HOME, ""), ".local", "share")
     return Path(data, "gh", "copilot", "copilot")
 
 
@@ -189,15 +190,11 @@ def _direct(argv: tuple[str, ...], environ: Mapping[str, str], project: Collecti
 
 def _which(name: str, environ: Mapping[str, str], project: Collection[Path]) -> str | None:
     """The program's absolute path, since the agent runs in another folder."""
-    name = _home(environ) + name[1:] if name.startswith(("~/", f"~{os.sep}")) else name
+    name = environ.get(HOME, "") + name[1:] if name.startswith(("~/", f"~{os.sep}")) else name
     if os.path.dirname(name):  # one that is relative to some folder may be anything
         found = which(name) if os.path.isabs(name) else None
         return found if found and not is_foreign(Path(found), project) else None
     return find_outside(name, project, environ)
-
-
-def _home(environ: Mapping[str, str]) -> str:
-    return environ.get("HOME") or os.path.expanduser("~")
 
 
 def _demo(environ: Mapping[str, str]) -> tuple[str, ...]:

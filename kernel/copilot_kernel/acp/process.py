@@ -25,13 +25,13 @@ ALLOW_ALL = "COPILOT_ALLOW_ALL"
 
 @asynccontextmanager
 async def agent_process(
-    argv: Sequence[str], cwd: str, *, graces: Graces | None = None, environ: Mapping[str, str] | None = None
+    argv: Sequence[str], cwd: str, *, environ: Mapping[str, str], graces: Graces | None = None
 ) -> AsyncIterator[ProcessTransport]:
-    """Start `argv` in the folder `cwd`, by default with our environment, and end its processes at the exit.
+    """Start `argv` in the folder `cwd`, and end its processes at the exit.
 
     Raises AgentNotFound and AgentStartFailed.
     """
-    transport = await _start(argv, cwd, graces or Graces(), os.environ if environ is None else environ)
+    transport = await _start(argv, cwd, graces or Graces(), environ)
     with single_error():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(transport.attend)

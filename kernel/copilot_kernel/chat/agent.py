@@ -9,7 +9,7 @@ import json
 import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -58,6 +58,7 @@ class RunningAgent:
     # None if it has none, and why, if there should be one.
     sandbox: Sandbox | None = None
     unsandboxed: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
 
     def is_sandboxed(self) -> bool:
         """True if it runs in a sandbox."""
@@ -197,7 +198,7 @@ class Agent:
 
     async def _start(self, launch: Launch) -> None:
         """An address that was reached before may only be about to come back."""
-        self._life, self._launched, self.is_early = _Life(), launch, False
+        self._life, self._launched, self.is_early, self.running.environ = _Life(), launch, False, launch.environ
         try:
             await self._tasks.start(self._live, self._life, launch)
         except AgentNotFound as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
@@ -108,7 +107,7 @@ def in_sandbox(launch: Launch, sandbox: Sandbox | None, cwd: str) -> Launch:
     """`launch`, to be started inside."""
     if sandbox is None:
         return launch
-    return replace(launch, prefix=sandbox.command((), cwd), environ=sandbox.environment())
+    return replace(launch, prefix=sandbox.command((), cwd, launch.environ), environ=sandbox.environment(launch.environ))
 
 
 # -- agents that several conversations share -------------------------------------------------------------------------
@@ -127,15 +126,13 @@ async def shared(
     settings: Settings, launch: Launch, servers: Sequence[McpServer], handlers: ClientHandlers
 ) -> AsyncIterator[BrokerTransport]:
     """The connection to the agent, which is started if no other notebook did. Raises AgentStartFailed."""
-    from jupyter_core.paths import jupyter_runtime_dir
-
-    environ = of_no_kernel(os.environ)
+    environ = of_no_kernel(launch.environ)
     started = tuple(server for server in servers if server.type == "stdio")
     spec = AgentSpec(settings, launch, started, handlers.offers, environ)
     opening = shared_agent(
         spec,
         partial(make_sandbox, settings, launch, servers),
-        runtime=Path(jupyter_runtime_dir()),
+        runtime=Path(settings.environment.jupyter.runtime),
         idle=client.IDLE_SECONDS,
     )
     async with opened_within(settings.start_timeout, opening, launch.label) as transport:

@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from ..acp.messages import AgentInfo, AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock
+from ..environment import environment_of
 from ..errors import UsageError
 from ..tags import tagged
 
@@ -173,7 +174,7 @@ def _require(capability: str, info: AgentInfo, what: str) -> None:
 
 def _absolute(path: str, cwd: str) -> Path:
     """Return the path without `..`, its links kept: what the user called it."""
-    return Path(os.path.normpath(os.path.join(cwd, os.path.expanduser(path))))
+    return Path(os.path.normpath(os.path.join(cwd, environment_of(cwd).expanded(path))))
 
 
 def _is_inside(file: Path, cwd: str) -> bool:

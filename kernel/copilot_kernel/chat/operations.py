@@ -240,7 +240,7 @@ class TerminalService:
 
     def __init__(self, operations: ClientOperations, cwd: str, agent: RunningAgent) -> None:
         self._operations, self._cwd, self._agent = operations, cwd, agent
-        self.terminals = Terminals(self._on_output)
+        self.terminals = Terminals(self._on_output, environ=lambda: agent.environ)
         # The tool call in which each terminal is shown.
         self._calls: dict[str, str] = {}
 
@@ -294,7 +294,8 @@ class TerminalService:
         members = _optional(params, "env", list, "an array") or []
         env = [(_text(each, "name"), _text(each, "value")) for each in map(as_dict, members)]
         cwd = _optional(params, "cwd", str, "a string") or self._cwd
-        return prepare(_text(params, "command"), args, env, cwd=cwd, limit=_integer(params, "outputByteLimit"))
+        limit = _integer(params, "outputByteLimit")
+        return prepare(_text(params, "command"), args, env, cwd=cwd, limit=limit, environ=self._agent.environ)
 
 
 def _runs(asked: ToolCall, command: TerminalCommand, cwd: str) -> bool:

@@ -81,7 +81,7 @@ class PolicyEvaluator:
 
     def denied_tools(self) -> tuple[str, ...]:
         """The deny rules as patterns for an agent that can enforce them itself."""
-        return deny_patterns(self.book.texts("deny"), self.settings.folder, os.path.expanduser("~"))
+        return deny_patterns(self.book.texts("deny"), self.settings.folder, str(self.settings.environment.home))
 
     async def decide(
         self,
@@ -120,7 +120,7 @@ class PolicyEvaluator:
             mode, rules = PLAN if mode == PLAN else "default", replace(rules, allow=())
         if not by_rule:
             mode, rules = mode if mode not in ACCEPTING else "default", replace(rules, allow=())
-        home, (protected, guarded) = policy_path(os.path.expanduser("~")), self._own or ((), {})
+        home, (protected, guarded) = policy_path(str(self.settings.environment.home)), self._own or ((), {})
         return PolicyContext(
             mode=mode, rules=rules, root=folder, cwd=folder, protected=protected, guarded=guarded, home=home
         )
@@ -137,7 +137,8 @@ class PolicyEvaluator:
         if not to_settings:
             return f"{VERBS[kind]} in {HERE}: {rule}"
         try:
-            file = str(await to_thread.run_sync(partial(save_rule, kind, rule), abandon_on_cancel=True))
+            work = partial(save_rule, kind, rule, user_file(self.settings.environment))
+            file = str(await to_thread.run_sync(work, abandon_on_cancel=True))
         except UsageError as error:
             return f"{VERBS[kind]} in {HERE} only: {rule}. {error} {error.hint}"
         self.book = self.book.adding(kind, rule, file)
@@ -178,21 +179,21 @@ def resolve(paths: Iterable[str]) -> Mapping[str, str]:
 
 def protected(settings: Settings) -> tuple[str, ...]:
     """Files and folders that say what agents may do. Reads the disk."""
-    return tuple(dict.fromkeys(map(str, (*config_files(), state_folder(settings)))))
+    return tuple(dict.fromkeys(map(str, (*config_files(settings.environment), state_folder(settings)))))
 
 
 def _own(settings: Settings) -> tuple[tuple[str, ...], dict[str, str]]:
     argv: tuple[str, ...] = ()
     with suppress(CopilotError):
         argv = located(settings).argv
-    code = (policy_path(str(path)) for path in own_paths(settings.folder, argv))
+    code = (policy_path(str(path)) for path in own_paths(settings.folder, settings.environment, argv))
     return tuple(map(policy_path, protected(settings))), dict.fromkeys(code, OWN_CODE)
 
 
 # -- the user's config file -------------------------------------------------------------------------------------------
 
 
-def save_rule(kind: Kind, rule: str, file: Path | None = None) -> Path:
+def save_rule(kind: Kind, rule: str, file: Path) -> Path:
     """Add `rule` to the list `kind` of the config file, and return its path. Blocks; the file may be a link.
 
     Raises UsageError if it cannot be read, understood or written, or if another program has locked it; it is then as it
@@ -200,7 +201,7 @@ def save_rule(kind: Kind, rule: str, file: Path | None = None) -> Path:
     """
     from filelock import FileLock, Timeout
 
-    file = Path(os.path.realpath(file or user_file()))
+    file = Path(os.path.realpath(file))
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(lock_file(file), timeout=LOCK_SECONDS, poll_interval=LOCK_PAUSE_SECONDS, thread_local=False):

@@ -21,7 +21,7 @@ from typing import Any
 
 from ..config import Settings
 from ..permissions.paths import instructing_rows, plain_name, running_rows
-from ..programs import project_folders, real
+from ..programs import real
 from ..system.files import READING
 
 UNREADABLE = "(cannot be read)"
@@ -73,12 +73,16 @@ def instructions(settings: Settings) -> tuple[str, ...]:
 
 def _searched(settings: Settings) -> list[Path]:
     """The agent's folder first. Without a work tree, agents look in all folders above, as far as below home."""
-    folders, home = project_folders(settings.folder), real(Path.home())
-    if not folders:
-        return []
-    above = (each for each in folders[0].parents if not home.is_relative_to(each))
-    is_in_tree = (folders[-1] / ".git").exists()
-    return [folders[0], *(each for each in above if not is_in_tree or each.is_relative_to(folders[-1]))]
+    project, home = real(Path(settings.folder)), real(settings.environment.home)
+    found = [each for each in (project, *project.parents) if not home.is_relative_to(each)]
+    end = next((at for at, each in enumerate(found, 1) if _is_work_tree(each)), len(found))
+    return found[:end]
+
+
+def _is_work_tree(folder: Path) -> bool:
+    """An empty `.git` is none of Git's."""
+    marker = folder / ".git"
+    return marker.is_dir() or (marker.is_file() and marker.stat().st_size > 0)
 
 
 def _matching(folder: Path, rows: Sequence[tuple[str, ...]]) -> Iterator[Path]:

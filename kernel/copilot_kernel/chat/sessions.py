@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 import anyio
+from anyio import to_thread
 
 from ..acp.agent_connection import AgentConnection, Session
 from ..acp.agent_errors import HINTS
@@ -39,6 +40,7 @@ from .retry import Retry
 from .session_store import SavedSession, SessionLocks, SessionStore
 from .state import ConversationState, SessionUpdates
 from .trust import TrustGate
+from .variables import note
 
 # How the session is now; a replay would draw the other updates again.
 STATE = CommandsUpdate | ConfigUpdate | InfoUpdate | ModeUpdate | UsageUpdate
@@ -125,12 +127,16 @@ class SessionManager:
         return await self.retry(self._agent.ready, self._state.status)
 
     async def _admit(self) -> None:
-        """Raise UsageError if the user does not trust what would run in the folder; hide what must not."""
+        """Raise UsageError if the user does not trust what would run in the folder; hide what must not.
+
+        Give the agent only those variables of the project that the user gives it.
+        """
         absent, settings = await self._trust.check(), self._agent.settings
-        if absent != settings.absent:
+        given = await to_thread.run_sync(self._trust.store.given)
+        if (absent, given) != (settings.absent, settings.given):
             await self._agent.end()
             sandbox = "required" if absent else self._trust.settings.sandbox
-            self._agent.settings = replace(settings, sandbox=sandbox, absent=absent)
+            self._agent.settings = replace(settings, sandbox=sandbox, absent=absent, given=given)
 
     async def use(self) -> None:
         """Note that a prompt goes to the session; what could not be saved before may be by now."""
@@ -146,6 +152,7 @@ class SessionManager:
         """Find out what the failure of a prompt means for its session, and for the next start of the agent."""
         if error.crashed:
             self.retry.crashed(error)
+        self._explain(error)
         match error, self._agent.link:
             case AuthRequired(), AgentConnection() as link if not (link.can("load") or link.can("resume")):
                 error.hint = " ".join(filter(None, (error.hint, KEPT)))
@@ -175,6 +182,11 @@ class SessionManager:
                 error.hint = HINTS[NOT_FOUND]
         except AgentError:
             pass  # the next prompt will meet it
+
+    def _explain(self, error: AgentError) -> None:
+        """What the agent needs to sign in may be among the variables that it is not given."""
+        if isinstance(error, AuthRequired) and (line := note(self._agent.settings)) not in error.hint:
+            error.hint = "\n".join(filter(None, (error.hint, line)))
 
     def drop(self) -> None:
         """Note that the agent no longer has it open; the next prompt resumes it if possible."""
@@ -255,6 +267,7 @@ class SessionManager:
             session = await self._resumed(await self.link()) or await self._begun()
         except (AuthRequired, ConnectionLost) as error:
             self._needs_restart = True
+            self._explain(error)
             if was_early and isinstance(error, AuthRequired):
                 return await self._open()
             raise

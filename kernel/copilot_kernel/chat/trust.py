@@ -10,38 +10,38 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from anyio import to_thread
 
 from ..acp.messages import Diff, PermissionOption, ToolCallUpdate, Update
-from ..config import AGENT, DEMO_COMMAND, ENVIRONMENT, PREFIX, Settings, state_folder
+from ..config import PREFIX, Settings, came_with_project, state_folder
 from ..conversation.model import ToolCall
 from ..errors import UsageError
 from ..permissions.question import Question
 from ..permissions.request import CHANGING
-from ..programs import is_inside, project_folders, real
+from ..programs import is_inside, real
 from ..sandbox import unavailable
 from .permission import Approvals
-from .running_files import Item, key_of, running_files
+from .running_files import Item, running_files
 from .session_store import replace_file
 from .state import ConversationState
 from .turn import View
+from .variables import head_of, widening, withheld
 
 Answer = Literal["trusted", "sandboxed", "refused"]
 
 TRUST = PermissionOption("trust", "Trust these files", "allow_once")
-USE = PermissionOption("trust", "Use these settings", "allow_once")
+USE = PermissionOption("trust", "Always", "allow_once")
+NOT_NOW = PermissionOption("refuse", "Not now", "reject_once")
 REFUSE = PermissionOption("refuse", "Don't start", "reject_once")
 SANDBOX = PermissionOption("sandbox", "Start in the sandbox without them", "sandbox")
 _ANSWERS: dict[PermissionOption, Answer] = {TRUST: "trusted", REFUSE: "refused", SANDBOX: "sandboxed"}
 CHANGED = "Of a file that you have trusted before, only the changes are shown."
 HEAD_FILES = "Files in this folder make the agent run programs. Trust them?"
-HEAD_SETTINGS = "Environment variables let the agent do more than your settings allow. Use them?"
 WHY_FILES = "The agent runs these without asking, in every permission mode. They came with the project."
-WHY_SETTINGS = "A .env file of the project may have set these variables."
 UNTRUSTED = "The agent was not started, because nobody has trusted {}"
 HINT_AGAIN = "Run the cell again to answer differently."
 HINT_REFUSED = "You refused them. To be asked again, use %permissions revoke {}."
@@ -54,17 +54,6 @@ HINT_SETTINGS = "A prompt in an open notebook asks you. Or put these settings in
 ID_CHARS = 8
 _KEY, _ENTRY_ID = 1_000_000, -1_000_000
 """Ids of our question, which is none of the agent's."""
-
-
-def setting_items(settings: Settings) -> list[Item]:
-    """Return what the environment widens for the agent of these settings."""
-    others = {AGENT} if settings.origins.get("agent") != ENVIRONMENT else set()
-    others |= {DEMO_COMMAND} if settings.agent != "demo" else set()
-    return [
-        Item("the environment", key_of("setting", each.variable, each.value), (f"{each.variable}={each.value}",))
-        for each in settings.widened
-        if each.variable not in others
-    ]
 
 
 # -- what is remembered -----------------------------------------------------------------------------------------------
@@ -87,9 +76,9 @@ class TrustStore:
 
     def __init__(self, settings: Settings) -> None:
         self._settings, self._given = settings, dict[str, Answer]()
-        folder = state_folder(Settings(state=settings.own_state))
+        folder = state_folder(replace(settings, state=settings.own_state))
         # What lies in the project may be anybody's answer.
-        self._folder = None if is_inside(folder, project_folders(settings.folder)) else folder / "trusted"
+        self._folder = None if came_with_project(folder, settings) else folder / "trusted"
 
     def answer(self, key: str) -> Answer | None:
         """Return the user's answer; None if it is not known."""
@@ -104,14 +93,20 @@ class TrustStore:
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for item in items:
+                folder = self._settings.folder if item.path else ""
                 if item.key:
                     content = item.content if answer == "trusted" else None
-                    kept = Remembered(item.key, item.name, self._settings.folder, answer, item.path, content)
+                    kept = Remembered(item.key, item.name, folder, answer, item.path, content)
                     replace_file(self._folder / f"{item.key}.json", json.dumps(asdict(kept)), 0o600)
 
     def contents(self, path: str) -> list[str]:
         """What was trusted in this file, the newest first."""
         return [each.content for each in self.all() if each.path == path and each.content is not None]
+
+    def given(self) -> tuple[str, ...]:
+        """The files of the project whose variables the user gives to the agent. Reads the disk."""
+        found = withheld(replace(self._settings, given=()))
+        return tuple(item.path for item in found if self.answer(item.key) == "trusted")
 
     def all(self) -> list[Remembered]:
         """Every answer, the newest first."""
@@ -140,6 +135,11 @@ class TrustStore:
                 }:  # fmt: skip
                     return Remembered(file.stem[:ID_CHARS], name, folder, answer, path, content)
         return None
+
+
+def still_withheld(settings: Settings) -> list[Item]:
+    """Return what `variables.withheld` does, without what the user gives to the agent. Reads the disk."""
+    return withheld(replace(settings, given=TrustStore(settings).given()))
 
 
 # -- the gate ---------------------------------------------------------------------------------------------------------
@@ -194,12 +194,12 @@ class TrustGate:
     def is_settled(self) -> bool:
         """Return True if nothing needs a question, or a sandbox of its own. Reads the disk."""
         found = self.look()
-        return not (found.files or found.settings or found.absent)
+        return not (found.files or found.settings or found.absent or self.store.given())
 
     def look(self) -> Found:
         """Read the disk."""
-        found = Found(settings=[item for item in setting_items(self.settings) if not self.store.answer(item.key)])
-        trusted = [real(Path(each).expanduser()) for each in self.settings.trusted_folders]
+        found = Found(settings=[item for item in widening(self.settings) if not self.store.answer(item.key)])
+        trusted = [real(Path(self.settings.environment.expanded(each))) for each in self.settings.trusted_folders]
         items = running_files(self.settings)
         for item in (each for each in items if not is_inside(Path(each.path or self.settings.folder), trusted)):
             match self.store.answer(item.key):
@@ -248,7 +248,7 @@ class TrustGate:
     async def _ask_settings(self, found: Found) -> None:
         """Raises UsageError if the answer is no."""
         if found.settings:
-            if await self._ask(Found(settings=found.settings), (USE, REFUSE), WHY_SETTINGS, HEAD_SETTINGS) == REFUSE:
+            if await self._ask(Found(settings=found.settings), (USE, NOT_NOW), "", head_of(found.settings)) == NOT_NOW:
                 raise _untrusted(Found(settings=found.settings), HINT_AGAIN)
             await to_thread.run_sync(self.store.remember, found.settings, "trusted")
 

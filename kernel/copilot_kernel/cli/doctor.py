@@ -178,12 +178,10 @@ def check_sandbox(settings: Settings) -> Check:
 
 def check_sharing(settings: Settings) -> Check:
     """Check that there can be a socket, if notebooks share an agent."""
-    from jupyter_core.paths import jupyter_runtime_dir
-
     if settings.agent_sharing == "off":
         return Check("sharing", "ok", "each notebook has an agent of its own (COPILOT_KERNEL_AGENT_SHARING)")
     try:
-        path = socket_path(Path(jupyter_runtime_dir()), "x" * DIGEST_CHARS)
+        path = socket_path(Path(settings.environment.jupyter.runtime), "x" * DIGEST_CHARS)
     except CopilotError as error:
         return Check("sharing", "broken", clean(error), next_steps(error))
     return Check("sharing", "ok", f"notebooks share an agent, by sockets in {path.parent}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -44,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _find(settings: Settings, arguments: argparse.Namespace) -> IndexedSession:
     """An id that is on disk needs no agent to be found."""
-    places = folders(os.environ, arguments.config_dir)
+    places = folders(settings.environment, arguments.config_dir)
     logs = stored(places)
     ask = not arguments.from_log and arguments.session not in {log.id for log in logs}
     sessions, problem = session_index(logs, settings, ask=ask)

@@ -50,7 +50,7 @@ class IndexedSession:
 def run(arguments: argparse.Namespace) -> int:
     """List the sessions; 1 if there is no store and the agent could not be asked."""
     settings = settings_with(arguments.agent)
-    places = folders(os.environ, arguments.config_dir)
+    places = folders(settings.environment, arguments.config_dir)
     sessions, problem = session_index(stored(places), settings, ask=not arguments.offline, here=arguments.here)
     if arguments.here:
         sessions = [session for session in sessions if _is_in(session, settings.folder)]

@@ -271,7 +271,7 @@ _SPECS = (
         "permissions",
         permission_commands.permissions,
         "Show the permission mode, rules and decisions, or change the mode and rules.",
-        "[mode NAME | allow RULE | ask RULE | deny RULE | remove RULE | revoke ID]",
+        "[mode NAME | allow RULE | ask RULE | deny RULE | remove RULE | revoke ID | give]",
         "Changes apply to this conversation; a change that allows the agent more asks you first. The modes are "
         "default, acceptEdits, bypassPermissions, plan and sandboxed. Examples of rules are Read, Edit(src/**), "
         "Bash(git status), WebFetch(domain:example.com) and mcp__server__tool. Deny takes precedence over ask, and ask "

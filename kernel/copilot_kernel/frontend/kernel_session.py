@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..config import UNREAD
 from ..config_reader import load_settings
+from ..environment import environment_of
 from ..errors import AuthRequired, CopilotError
 from . import gateway, vs_code
 from .cell import Cell
@@ -226,12 +227,15 @@ class KernelSession(ChatRunner):
         from ..chat.introduction import introduction
         from ..conversation.model import Notice
         from ..rendering.entry import render_notice
+        from .cell_output import CellOutput
+        from .permission_commands import offer_variables
 
         if not self.is_introduced:
             self.is_introduced = True
             now = self.command_context.situation(cell.live)
             if line := await asyncio.to_thread(introduction, now.settings, now.in_force.mode):
                 cell.display(render_notice(Notice(-1, 0, "info", line)))
+            await offer_variables(self.command_context, CellOutput(cell, self._pickers, self._confirmed))
             if vs_code.is_cell(cell.cell_id) and now.settings.notebook_tools:
                 cell.display(render_notice(Notice(-1, 0, "info", vs_code.AS_SAVED)))
 
@@ -291,7 +295,8 @@ class KernelSession(ChatRunner):
 
     def load(self) -> Settings:
         """Read the settings."""
-        start_folder = gateway.notebook_folder(self._environ) or self._started_in
+        environ = environment_of(self._started_in).variables(environ=self._environ)
+        start_folder = gateway.notebook_folder(environ) or self._started_in
         return load_settings(self._environ, own_agent=self._own_agent, start_folder=start_folder)
 
     def _load_settings(self) -> Settings:

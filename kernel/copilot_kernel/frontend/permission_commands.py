@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anyio import to_thread
+from copilot_widgets.field import PickerField
 
 from ..chat.choices import Choice
+from ..chat.running_files import Item
+from ..chat.trust import still_withheld
+from ..chat.variables import NOT_GIVEN, TO_GIVE, named
 from ..config import MODE_NAMES, PERMISSION_MODES, SETTINGS
 from ..errors import UsageError
 from ..permissions.rulebook import HERE, Kind, check
 from ..rendering.plain import quoted
 from ..rendering.report import Report
 from .command_context import CommandContext, CommandState, Completions
-from .command_output import CommandOutput, show_done
+from .command_output import CommandOutput, Menu, show_done
 
 SAVE_OPTION = "--save"
+GIVE, GIVEN = "Give them", "Given to the agent, which starts again with the next prompt: {}"
 BYPASSING = (
     "You will not be asked: everything is allowed except what an ask or deny rule matches. "
     "%permissions mode default ends this."
@@ -33,6 +40,7 @@ ACTIONS = {
     "deny": "reject what a rule matches, without asking",
     "remove": "take a rule back",
     "revoke": "forget an answer about a file or setting, by its id",
+    "give": "give the agent the variables of the project's .env and .envrc",
 }
 RULES = {
     "Read": "reading files of the project; Read(docs/**) of a folder",
@@ -48,7 +56,7 @@ _CHANGE = "%permissions allow|ask|deny RULE adds one for this conversation, %per
 
 
 async def permissions(context: CommandContext, output: CommandOutput, rest: str) -> None:
-    """`%permissions [mode NAME | allow RULE | ask RULE | deny RULE | remove RULE | revoke ID]`."""
+    """`%permissions [mode NAME | allow RULE | ask RULE | deny RULE | remove RULE | revoke ID | give]`."""
     action, _, operand = rest.partition(" ")
     match action:
         case "":
@@ -60,12 +68,33 @@ async def permissions(context: CommandContext, output: CommandOutput, rest: str)
             await _add(context, output, action, operand.strip())
         case "remove":
             await _remove(context, output, operand.strip())
+        case "give":
+            items = await to_thread.run_sync(still_withheld, context.settings)
+            await output.confirm(f"This cell gives the agent {named(items) or 'nothing'}", GIVE)
+            show_done(output, await _give(context, items))
         case "revoke":
             store = (await context.chat_runner.opened()).trust.store
             revoked = await to_thread.run_sync(store.revoke, operand.strip())
-            show_done(output, f"Forgotten: {revoked.name} in {revoked.folder} was {revoked.answer}")
+            where = f" in {revoked.folder}" if revoked.folder else ""
+            show_done(output, f"Forgotten: {revoked.name}{where} was {revoked.answer}")
         case _:
             raise UsageError(f'Unknown argument "{action}".')
+
+
+async def offer_variables(context: CommandContext, output: CommandOutput) -> None:
+    """Say which variables of the project the agent is not given; with a button, where there are widgets."""
+    if items := await to_thread.run_sync(still_withheld, context.settings):
+        line = NOT_GIVEN.format(named(items))
+        field = PickerField(line, ("",), action=GIVE)
+        menu = Menu("permissions give", (field,), Report(note=f"{line}. {TO_GIVE}"), lambda: None)
+        await output.choose(menu, lambda *_: _give(context, items))
+
+
+async def _give(context: CommandContext, items: Sequence[Item]) -> str:
+    """Give the agent the variables of these files, from now on; return what was done, for the user."""
+    await to_thread.run_sync((await context.chat_runner.opened()).trust.store.remember, items, "trusted")
+    await context.chat_runner.do(lambda chat: chat.restart())
+    return GIVEN.format(named(items))
 
 
 def complete(now: CommandState, typed: str) -> Completions:

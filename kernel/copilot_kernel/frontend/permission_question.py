@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
@@ -12,6 +11,7 @@ from copilot_widgets.answers import Answers, Reply
 from msgspec import to_builtins
 
 from ..conversation.model import Notice
+from ..environment import environment_of
 from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.answers import answers_to
@@ -39,7 +39,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         self.question = question = view.question
         super().__init__(question.call.id, view.headline)
         self.languages = view.languages
-        self._review = policy.RuleReview(question, root, os.path.expanduser("~"))
+        self._review = policy.RuleReview(question, root, str(environment_of(root).home))
 
     @cached_property
     def answers(self) -> Answers:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
+from ..environment import environment_of
 from ..programs import find_outside
 
 SECONDS = 0.5
@@ -16,13 +18,15 @@ def is_tracked(root: str, path: str) -> bool | None:
 
     Blocks, for SECONDS at most.
     """
-    program = find_outside("git", (Path(root),))
+    environ = environment_of(root).variables()
+    program = find_outside("git", (Path(root),), environ)
     if program is None:
         return None
     folder, name = os.path.split(path)
     options = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--literal-pathspecs")
     command = (program, "-C", folder, *options, "ls-files", "--error-unmatch", "--", name)
+    how: dict[str, Any] = {"env": environ, "capture_output": True, "stdin": subprocess.DEVNULL, "timeout": SECONDS}
     try:
-        return subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=SECONDS).returncode == 0
+        return subprocess.run(command, **how).returncode == 0
     except (OSError, subprocess.SubprocessError):
         return None

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
+from ..environment import environment_of
+
 MAX_FOLDER_ENTRIES = 5_000
 """Entries of folders that are looked at for one completion."""
 SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
@@ -15,7 +17,7 @@ SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
 def beneath(folder: str, typed: str) -> list[str]:
     """Paths that begin as typed, relative to `folder` unless they are absolute or begin with `~`; folders end in /."""
     parent, slash, begun = typed.rpartition("/")
-    place = os.path.join(folder, os.path.expanduser(parent + slash))
+    place = os.path.join(folder, environment_of(folder).expanded(parent + slash))
     wanted = (each for each in _entries(place) if each.name.startswith(begun) and _is_wanted(each.name, begun))
     return sorted(parent + slash + _ended(each) for each in wanted)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 
 from .. import programs
 from ..config import Settings, state_folder
+from ..environment import HOME
 from ..system.files import account_home
 from .mounts import EMPTY_FILE, Access, Mount, arguments, parents, placed
 from .probe import SandboxUnavailable
@@ -37,8 +37,9 @@ class Layout:
         # Folders of this project that stand in the place of others.
         self._private: dict[str, Path] = {}
         self._links: dict[str, str] = {}
-        self.home = Path(environ.get("HOME") or os.path.expanduser("~"))
-        self._homes = tuple({programs.real(path) for path in (self.home, account_home())})
+        self.home = Path(environ.get(HOME) or settings.environment.home)
+        homes = (self.home, settings.environment.home, account_home())
+        self._homes = tuple({programs.real(path) for path in homes if path})
         self.project = programs.real(Path(settings.folder))
         self._located(Path(settings.folder))
         self.writable = (self.project, *map(self._located, map(Path, settings.sandbox_write)))
@@ -57,10 +58,9 @@ class Layout:
 
     def add_system(self, hidden: Iterable[str]) -> None:
         """Hide what is private, and what leads to services outside: a read-only socket can be connected to."""
-        from jupyter_core.paths import jupyter_runtime_dir
-
+        runtime = self.settings.environment.jupyter.runtime
         temporary = (self.environ.get(name) for name in ("TMPDIR", "XDG_RUNTIME_DIR"))
-        folders = (*temporary, "/tmp", "/var/tmp", "/run", jupyter_runtime_dir(), str(state_folder(self.settings)))
+        folders = (*temporary, "/tmp", "/var/tmp", "/run", runtime, str(state_folder(self.settings)))
         sockets = _named_sockets(self.environ) - set(self.writable)
         for path in (*self._homes, *map(Path, filter(None, folders)), *map(Path, hidden), *sorted(sockets)):
             if path.exists():
@@ -69,7 +69,7 @@ class Layout:
         self.add(Path("/etc/resolv.conf"), Access.READ)  # may lead to /run
         self.add(self.home / ".gitconfig", Access.READ)
         for place in self.settings.sandbox_read:
-            self.add(Path(place).expanduser(), Access.READ)
+            self.add(Path(self.settings.environment.expanded(place)), Access.READ)
         self.mounts += (Mount(f"/proc/{name}", Access.READ, f"/proc/{name}") for name in _kernel_files())
 
     def add_programs(self, commands: Sequence[Sequence[str]]) -> tuple[Path, ...]:
@@ -79,7 +79,7 @@ class Layout:
         needed = (*chain.from_iterable(each), *programs.python_environment())
         around = {self.project, *chain.from_iterable((home, *home.parents) for home in self._homes)}
         shown = [path for path in needed if programs.real(path) not in around]
-        own = programs.own_paths(folder, commands[0], environ)
+        own = programs.own_paths(folder, self.settings.environment, commands[0])
         inside = tuple(path for path in own if self.project in path.parents)
         for path in (*shown, *inside):
             self.add(path, Access.READ)
@@ -158,7 +158,7 @@ class Layout:
     def _located(self, path: Path) -> Path:
         """Return the path without links; those on the way exist inside, too."""
         try:
-            real, links = programs.links_of(path.expanduser())
+            real, links = programs.links_of(Path(self.settings.environment.expanded(str(path))))
         except OSError as error:
             raise SandboxUnavailable(f"It is not known where {path} leads ({error})") from error
         is_ours = real.is_relative_to(self.project) or not any(self.project in Path(link).parents for link in links)

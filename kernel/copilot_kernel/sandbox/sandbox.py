@@ -6,7 +6,6 @@ files. What is not listed does not exist inside.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -46,12 +45,12 @@ class Sandbox:
     # Of programs outside that make the sandbox; None: that of the command, since there are none but bubblewrap.
     outer: Mapping[str, str] | None = None
 
-    def command(self, argv: Sequence[str], cwd: str, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    def command(self, argv: Sequence[str], cwd: str, environ: Mapping[str, str]) -> tuple[str, ...]:
         """`argv`, to be run inside in the folder `cwd`, with `environ`."""
         changed = () if self.outer is None else _changes(self.outer, _passed(environ))
         return (*self.prefix, "--chdir", cwd, "--", *changed, *argv)
 
-    def environment(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return `environ` without what leads outside, or is for programs outside.
 
         bubblewrap gets no more: its own environment can be read inside.
@@ -65,7 +64,6 @@ def create_sandbox(
     handover: Path,
     hidden: Iterable[str] = (),
     ports: Iterable[int] = (),
-    environ: Mapping[str, str] = os.environ,
 ) -> Sandbox:
     """A sandbox in the project of `settings`, in which such sandboxes were tried out.
 
@@ -73,11 +71,11 @@ def create_sandbox(
     agent. `ports`: of loopback, which it needs besides the hosts that are listed. Reads the disk, and makes private
     folders. Raises SandboxUnavailable and OSError.
     """
-    layout = Layout(settings, environ)
-    tools = find_tools(settings.sandbox_hosts, environ, layout.writable)
+    layout = Layout(settings, settings.agent_environ)
+    tools = find_tools(settings.sandbox_hosts, settings.environ, layout.writable)
     hosts = (*(settings.sandbox_hosts or ()), *(f"127.0.0.1:{port}" for port in ports))
     with ThreadPoolExecutor(1) as pool:
-        trial = pool.submit(_try, tools, settings.sandbox_hosts)
+        trial = pool.submit(_try, tools, settings.sandbox_hosts, settings.environ)
         sandbox = _made(layout, tools, hosts, commands, handover, hidden)
         trial.result()
         return sandbox
@@ -106,7 +104,7 @@ def _made(
     if not tools.srt:
         return Sandbox((tools.bubblewrap, *BUBBLEWRAP, *ALONE, *arguments), handover, comparison, shown)
     prefix = srt.command(tools, hosts, handover, layout.mounts, arguments)
-    outer = srt.environment(tools, handover, _passed(layout.environ))
+    outer = srt.environment(tools, handover, _passed(layout.settings.environ))
     return Sandbox(prefix, handover, comparison, shown, outer)
 
 
@@ -122,30 +120,31 @@ def summary(settings: Settings) -> str:
     return SUMMARY if hosts is None else f"{SUMMARY}; network: {listed(hosts) or 'none'}"
 
 
-def unavailable(settings: Settings, environ: Mapping[str, str] = os.environ) -> SandboxUnavailable | None:
+def unavailable(settings: Settings) -> SandboxUnavailable | None:
     """Why an agent in this project could not be sandboxed."""
     try:
-        layout = Layout(settings, environ)
-        _try(find_tools(settings.sandbox_hosts, environ, layout.writable), settings.sandbox_hosts)
+        layout = Layout(settings, settings.agent_environ)
+        tools = find_tools(settings.sandbox_hosts, settings.environ, layout.writable)
+        _try(tools, settings.sandbox_hosts, settings.environ)
     except SandboxUnavailable as error:
         return error
     return None
 
 
-def _try(tools: SandboxTools, hosts: tuple[str, ...] | None) -> None:
+def _try(tools: SandboxTools, hosts: tuple[str, ...] | None, environ: Mapping[str, str]) -> None:
     """Raises SandboxUnavailable."""
     if hosts is None:
         try_bubblewrap(tools.bubblewrap)
     else:
-        _try_srt(tools, hosts)
+        _try_srt(tools, hosts, frozenset(environ.items()))
 
 
 @lru_cache(maxsize=8)
-def _try_srt(tools: SandboxTools, hosts: tuple[str, ...]) -> None:
+def _try_srt(tools: SandboxTools, hosts: tuple[str, ...], environ: frozenset[tuple[str, str]]) -> None:
     """Start a sandbox once; an answer of yes is kept. Raises SandboxUnavailable."""
     with TemporaryDirectory(prefix="copilot-kernel-", dir=srt.SOCKETS) as folder:
         words = (*srt.command(tools, hosts, Path(folder)), "--chdir", "/", "--", "/bin/sh", "-c", ":")
-        try_command(words, "srt", srt.environment(tools, Path(folder), os.environ))
+        try_command(words, "srt", srt.environment(tools, Path(folder), dict(environ)))
 
 
 def _passed(environ: Mapping[str, str]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import threading
@@ -120,7 +119,7 @@ class CopilotApp(ExtensionApp):
 
     @default("defaultModel")
     def _model_of_the_environment(self) -> str:
-        return os.environ.get("COPILOT_MODEL", "")
+        return load_settings().environ.get("COPILOT_MODEL", "")
 
     @default("activity_timeout")
     def _timeout_of_kernels(self) -> float:

@@ -5,7 +5,7 @@ A log is `session-state/{id}/events.jsonl`. Copilot imports logs of the layout b
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..acp.lenient import as_dict, as_str, load
 from ..acp.messages import Json
+from ..environment import HOME, Environment
 from ..errors import CopilotError
 
 FOLDER = "session-state"
@@ -33,12 +34,12 @@ class StoredSession:
     size: int
 
 
-def folders(environ: Mapping[str, str], config_dir: str = "") -> tuple[Path, ...]:
+def folders(environment: Environment, config_dir: str = "") -> tuple[Path, ...]:
     """Return folders that may hold sessions: the given one; else several, as not all versions obey XDG."""
-    given = config_dir or environ.get("COPILOT_HOME", "")
-    if given:
-        return (Path(given).expanduser() / FOLDER,)
-    homes = (environ.get("XDG_STATE_HOME"), environ.get("HOME") or Path.home())
+    environ = environment.variables()
+    if given := config_dir or environ.get("COPILOT_HOME", ""):
+        return (Path(environment.expanded(given), FOLDER),)
+    homes = (environ.get("XDG_STATE_HOME"), environ[HOME])
     return tuple(Path(home, ".copilot", FOLDER) for home in homes if home)
 
 

@@ -11,6 +11,7 @@ else:
 __all__ = [
     "READING",
     "account_home",
+    "account_path",
     "direct_command",
     "keep_rights",
     "lock",

@@ -56,9 +56,16 @@ def remove_tree(folder: Path) -> None:
 # -- accounts -------------------------------------------------------------------------------------------------------
 
 
-def account_home() -> Path:
-    """The home folder of this user's account, whatever the environment says."""
-    return Path(pwd.getpwuid(os.getuid()).pw_dir)
+def account_home() -> Path | None:
+    """The home folder of this user's account, whatever the environment says, without links; None if it has none."""
+    with suppress(KeyError):
+        return Path(os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir))
+    return None
+
+
+def account_path() -> str:
+    """PATH, whatever the environment says."""
+    return f"/usr/local/bin:{os.defpath}"
 
 
 def user_ids() -> tuple[int, int]:

@@ -6,12 +6,14 @@ its user's alone.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import shlex
 import shutil
 import stat
 import sys
+import winreg
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +26,11 @@ assert sys.platform == "win32"
 
 READING = os.O_RDONLY | os.O_BINARY
 _ENDINGS = ".COM;.EXE;.BAT;.CMD"
+_MAX_PATH, _PROFILE = 260, 0x28
+_ENVIRONMENTS = (
+    (winreg.HKEY_LOCAL_MACHINE, r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"),
+    (winreg.HKEY_CURRENT_USER, "Environment"),
+)
 
 
 def open_folder(path: str, within: int | None) -> int | None:
@@ -69,8 +76,20 @@ def remove_tree(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def account_home() -> Path:
-    return Path.home()
+def account_home() -> Path | None:
+    """The profile of this user's account, whatever the environment says; None if it has none."""
+    buffer = ctypes.create_unicode_buffer(_MAX_PATH)
+    failed = ctypes.windll.shell32.SHGetFolderPathW(None, _PROFILE, None, 0, buffer)
+    return None if failed else Path(os.path.realpath(buffer.value))
+
+
+def account_path() -> str:
+    """PATH as the registry has it, whatever the environment says."""
+    found = []
+    for root, key in _ENVIRONMENTS:
+        with suppress(OSError), winreg.OpenKey(root, key) as opened:
+            found.append(winreg.ExpandEnvironmentStrings(winreg.QueryValueEx(opened, "Path")[0]))
+    return os.pathsep.join(found)
 
 
 def user_ids() -> tuple[int, int]:

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from threading import RLock
 
+from ..environment import environment_of
 from ..programs import find_outside, project_folders
 from ..system.files import READING, lock, remove_tree
 from .tree import ABSENT, MAX_FILE_BYTES, FileState, Tree, digest_of
@@ -98,7 +99,9 @@ class Repository:
     def __init__(self, tree: Tree, parent: Path) -> None:
         root = Path(tree.root)
         self._tree, self._parent = tree, parent
-        self._program = find_outside("git", project_folders(tree.root) or (root,))
+        environment = environment_of(tree.root)
+        folders = project_folders(tree.root, environment.home) or (root,)
+        self._program = find_outside("git", folders, environment.variables())
         self._work_tree: Path | None = None
         self._options: tuple[str, ...] = _OPTIONS
         self._folder: Path | None = None
@@ -156,7 +159,7 @@ class Repository:
 
     def _snapshot(self, is_over: Callable[[], bool]) -> Snapshot:
         (self._made() / "index.lock").unlink(missing_ok=True)  # of one that was broken off
-        if self._work_tree is None and Path.home().resolve().is_relative_to(self._tree.root):
+        if self._work_tree is None and environment_of(self._tree.root).home.is_relative_to(self._tree.root):
             raise OSError(errno.EFBIG, HOME)
         names, warnings = self._git(*_LIST, is_over=is_over)
         ignored, _ = self._git(*_IGNORED, is_over=is_over)
@@ -261,7 +264,8 @@ class Repository:
         """Run git; return its output and warnings. Raises OSError and CalledProcessError."""
         where = (f"--git-dir={self._made()}", f"--work-tree={self._work_tree or self._tree.root}")
         command = (self._program or "", *where, *self._options, *arguments)
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environ = environment_of(self._tree.root).variables()
+        inherited = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
         pipe, data, deadline = subprocess.PIPE, os.fsencode(given), time.monotonic() + SNAPSHOT_SECONDS
         with subprocess.Popen(
             command, cwd=self._tree.root, env={**inherited, **environment}, stdin=pipe, stdout=pipe, stderr=pipe
