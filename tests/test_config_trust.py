@@ -7,6 +7,7 @@ import pytest
 from copilot_kernel.chat.rules import save_rule
 from copilot_kernel.config import Settings, Widening, allow_lists, is_in_own_kernelspec, user_file
 from copilot_kernel.config_reader import IN_PROJECT, load_settings
+from copilot_kernel.environment import environment_of
 
 from .test_config import write
 
@@ -39,7 +40,7 @@ def test_while_rules_cannot_be_read_no_mode_and_no_setting_allows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, lost: str
 ) -> None:
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
-    path = write(user_file(), BROKEN if lost == "file" else {lost: {"Edit": True}})
+    path = write(user_file(environment_of("")), BROKEN if lost == "file" else {lost: {"Edit": True}})
     more = write(tmp_path / "more.json", {"allow": ["Bash"], "deny": ["Edit(data/**)"]})
     settings = load_settings({"COPILOT_KERNEL_PERMISSION_MODE": mode}, [path, more])
     assert (settings.permission_mode, settings.allow, settings.deny) == ("default", (), ("Edit(data/**)",))
