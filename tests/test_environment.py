@@ -92,11 +92,12 @@ def test_of_direnv_the_names_are_those_that_it_has_changed(project: Path, monkey
     assert environment_of(str(other)).variables()["PATH"] == f"/usr/local/bin:{os.defpath}"
 
 
+@pytest.mark.parametrize("place", [".env", "../.env"])
 @pytest.mark.parametrize("stated", [".", "{}", "{}/..", "/nowhere"])
 def test_a_home_folder_that_the_project_names_is_the_accounts(
-    project: Path, monkeypatch: pytest.MonkeyPatch, stated: str
+    project: Path, monkeypatch: pytest.MonkeyPatch, stated: str, place: str
 ) -> None:
-    (project / ".env").write_text("HOME=${PWD}")
+    (project / place).write_text("HOME=${PWD}")
     monkeypatch.setenv("HOME", stated.format(project))
     environment = environment_of(str(project))
     assert (str(environment.home), environment.variables()["HOME"]) == (ACCOUNT, ACCOUNT)

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -124,12 +125,12 @@ def _environment(folder: str, stated: str | None, direnv_file: str | None, diren
     Files count up to below the home folder; up to the root, if the project is not in it.
     """
     start, account = Path(os.path.realpath(folder)), account_home()
-    home = Path(os.path.realpath(stated)) if stated and os.path.isabs(stated) else account
-    homes = {home, account}
-    files = list(_files(start, homes))
+    home = Path(os.path.realpath(stated)) if stated and os.path.isabs(stated) else account or Path(start.anchor)
+    files = list(_files(start, account))
     if any(HOME in file.names for file in files):
-        home, homes = account or home, {account}
-        files = list(_files(start, homes))
+        home = account or home
+    elif start.is_relative_to(home):
+        files = [file for file in files if not home.is_relative_to(Path(file.path).parent)]
     before: dict[str, str] = {}
     for at, file in enumerate(files):
         if direnv_file and os.path.realpath(direnv_file) == os.path.realpath(file.path):
@@ -137,22 +138,20 @@ def _environment(folder: str, stated: str | None, direnv_file: str | None, diren
             files[at] = replace(file, names=file.names | {*map(_folded, (*before, *after))})
     is_direnvs = not any("DIRENV_DIFF" in file.names for file in files)
     path = before.get("PATH", "") if is_direnvs else ""
-    of_project = tuple(file for file in files if Path(file.path).parent not in homes)
-    return Environment(home or Path(start.anchor), path or account_path(), of_project)
+    return Environment(home, path or account_path(), tuple(files))
 
 
-def _files(start: Path, homes: Collection[Path | None]) -> Iterator[VariableFile]:
-    """The files of the folders from `start` to the first of `homes`, that included: it may be one of the project's."""
-    for folder in (start, *start.parents):
-        for path in (folder / name for name in FILES):
-            with suppress(OSError):
-                if path.is_file():
-                    content = path.read_bytes()
-                    lines = content.decode("utf-8-sig", "replace").splitlines()
-                    names = frozenset(_folded(found[1]) for found in map(_NAME.match, lines) if found)
-                    yield VariableFile(str(path), sha256(content).hexdigest(), names)
-        if folder in homes:
-            return
+def _files(start: Path, account: Path | None) -> Iterator[VariableFile]:
+    """The files of the folders from `start` up to below the account's home folder, or to the root."""
+    for path in (
+        folder / name for folder in takewhile(lambda each: each != account, (start, *start.parents)) for name in FILES
+    ):
+        with suppress(OSError):
+            if path.is_file():
+                content = path.read_bytes()
+                lines = content.decode("utf-8-sig", "replace").splitlines()
+                names = frozenset(_folded(found[1]) for found in map(_NAME.match, lines) if found)
+                yield VariableFile(str(path), sha256(content).hexdigest(), names)
 
 
 def _difference(text: str) -> tuple[dict[str, str], dict[str, str]]:
