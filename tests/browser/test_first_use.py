@@ -172,3 +172,18 @@ def test_a_command_of_a_card_is_typed_into_a_terminal_and_not_run(
     page = opened.value if opened else notebook.page
     page.wait_for_function(f"() => ({SCREEN})()?.includes('touch {lab.root}/run')")
     assert not (lab.root / "run").exists()
+
+
+def test_a_click_gives_the_agent_what_the_projects_file_names(context: BrowserContext, lab: Lab) -> None:
+    path = lab.write("variables.ipynb", "demo: say one", "demo: say two")
+    (lab.root / ".env").write_text("PATH=${PATH}\n")
+    notebook = Notebook.open(context, lab, path.name)
+    notebook.run(0)
+    expect(notebook.output(0)).to_contain_text("Not given to the agent")
+    expect(notebook.output(0)).to_contain_text("1 variable of .env (PATH)")
+    notebook.wait_status("idle")
+    notebook.button(0, "Give them").click()
+    expect(notebook.output(0)).to_contain_text("Given to the agent")
+    notebook.run(1)
+    expect(notebook.output(1)).to_contain_text("two")
+    expect(notebook.output(1)).not_to_contain_text("Not given")

@@ -11,7 +11,7 @@ from .running_files import Item, key_of
 
 STARTS, ALLOWS = "{} starts `{}`. Use it?", "{} is `{}`, which allows more than your settings. Use it?"
 SEVERAL = "{} allow more than your settings. Use them?"
-NOT_GIVEN = "Not given to the agent: {}"
+NOT_GIVEN = "Not given to the agent"
 TO_GIVE = "To give them to it, use %permissions give."
 MAX_NAMES, MAX_VALUE = 3, 80
 """Limits of what one line says."""
@@ -60,4 +60,4 @@ def _named(item: Item) -> str:
 def note(settings: Settings) -> str:
     """A line about what the agent is not given; empty if it is given all."""
     items = withheld(settings)
-    return NOT_GIVEN.format(f"{named(items)}. {TO_GIVE}") if items else ""
+    return f"{NOT_GIVEN}: {named(items)}. {TO_GIVE}" if items else ""

@@ -84,9 +84,8 @@ async def permissions(context: CommandContext, output: CommandOutput, rest: str)
 async def offer_variables(context: CommandContext, output: CommandOutput) -> None:
     """Say which variables of the project the agent is not given; with a button, where there are widgets."""
     if items := await to_thread.run_sync(still_withheld, context.settings):
-        line = NOT_GIVEN.format(named(items))
-        field = PickerField(line, ("",), action=GIVE)
-        menu = Menu("permissions give", (field,), Report(note=f"{line}. {TO_GIVE}"), lambda: None)
+        field, line = PickerField(NOT_GIVEN, (named(items),), action=GIVE), f"{NOT_GIVEN}: {named(items)}. {TO_GIVE}"
+        menu = Menu("permissions give", (field,), Report(note=line), lambda: None)
         await output.choose(menu, lambda *_: _give(context, items))
 
 
