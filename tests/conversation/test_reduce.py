@@ -135,6 +135,21 @@ def test_while_the_agent_waits_for_a_sub_agent_the_text_is_that_ones_and_no_answ
     assert ("sub says" in after.answer) == (not of_task)
 
 
+@pytest.mark.parametrize(
+    ("parts", "running", "ended"),
+    [
+        (["A\ud83d", "\ude00B"], "A😀B", "A😀B"),
+        (["\ud83d", "\ude00", "\ud83d", "\ude00"], "😀😀", "😀😀"),
+        (["A\ud83d", "B"], "A\ud83dB", "A\ud83dB"),
+        (["A", "\ude00B"], "A\ude00B", "A\ude00B"),
+        (["A\ud83d"], "A", "A\ud83d"),
+    ],
+)
+def test_half_of_a_character_waits_for_the_other_half(parts: list[str], running: str, ended: str) -> None:
+    conversation = play(*(Chunk("agent", TextBlock(part)) for part in parts), start=turn())
+    assert (conversation.answer, end_turn(conversation, "end_turn").answer) == (running, ended)
+
+
 def test_the_echo_of_the_prompt_is_hidden_in_a_running_turn_only() -> None:
     echo = say("Go", "user")
     before = turn()

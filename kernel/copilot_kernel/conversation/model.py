@@ -46,6 +46,8 @@ class Message(Struct, frozen=True):
     message_id: str | None = None
     is_over: bool = False
     of_task: bool = False
+    half: str = ""
+    """The first half of a character, whose second half may come with the next text."""
 
 
 class Attachment(Struct, frozen=True):

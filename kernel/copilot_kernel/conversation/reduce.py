@@ -84,6 +84,9 @@ def end_turn(before: Conversation, stop_reason: str) -> Conversation:
     turn ended, and accepts a later `completed` or `failed` from the agent.
     """
     after = replace(before, live=False)
+    for each in before.of_turn(before.turn):
+        if isinstance(each, Message) and each.half:  # nothing follows: it is shown as what it is
+            after = after.with_entry(replace(each, text=each.text.append(each.half), half=""))
     for call in before.entries.unfinished():
         after = after.with_entry(calls.at_turn_end(call, stop_reason))
     return after
@@ -160,10 +163,22 @@ def _say(
         or (last.message_id and message_id and last.message_id != message_id)
         or (last.is_over and not text[0].isspace())
     ):
-        said = Message(len(before.entries), before.turn, speaker, GrowingText(text), message_id, of_task=of_task)
+        text, half = _split_half(text)
+        said = Message(
+            len(before.entries), before.turn, speaker, GrowingText(text), message_id, of_task=of_task, half=half
+        )
         return before.with_entry(said)
-    grown = last.text.append(_apart(last, text))
-    return before.with_entry(replace(last, text=grown, message_id=last.message_id or message_id))
+    text, half = _split_half(last.half + text)
+    grown = last.text.append(_apart(last, text)) if text else last.text
+    return before.with_entry(replace(last, text=grown, message_id=last.message_id or message_id, half=half))
+
+
+def _split_half(text: str) -> tuple[str, str]:
+    """`text` with its halves of characters joined, and the half that it ends with."""
+    half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+    text = text[: len(text) - len(half)]
+    is_cut = "\udc00" <= text[1:2] <= "\udfff"
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") if is_cut else text, half
 
 
 def _apart(message: Message, text: str) -> str:
