@@ -40,6 +40,11 @@ def test_an_error_is_the_runs_and_not_the_cells(agent: FrontEnd) -> None:
     assert (ok, [each["ename"] for each in outputs]) == (False, ["SyntaxError"])
 
 
+def test_half_a_character_in_an_error_is_replaced(agent: FrontEnd) -> None:
+    ok, outputs = run(agent, r"raise ValueError('A\ud83d')")
+    assert (ok, [(each["ename"], each["evalue"]) for each in outputs]) == (False, [("ValueError", "A�")])
+
+
 def test_the_namespace_is_the_users(agent: FrontEnd) -> None:
     agent.run("x = 1")
     run(agent, "x += 1\nimport asyncio\ny = await asyncio.sleep(0, 'slept')")

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from ..frontend.cell import Request
 from ..notebook.live import KernelBusy, NotebookError, Output, RunResult
+from ..rendering.plain import whole
 from .cell_thread import CellThread, run_through
 from .run_outputs import END, MARK, RunOutputs
 from .runs import AWAITS, RUN_END_SECONDS, ExecutionCounts, Runs, exit_refused, kept
@@ -143,6 +144,7 @@ class NotebookRuns(Runs):
             stack.enter_context(kept(shell.payload_manager, "_payload"))
             shell.payload_manager._payload = []
             stack.enter_context(self._cancel_shown_as_interrupt())
+            stack.enter_context(_tracebacks_sendable(shell))
             stack.enter_context(exit_refused(shell))
             if not is_cell:
                 stack.enter_context(_nothing_cleared(shell.display_pub))
@@ -174,6 +176,15 @@ class NotebookRuns(Runs):
         kernel.session.send(kernel.iopub_socket, "status", state, request.parent, topic, metadata={END: True})
         if is_cell:
             self._kernel._publish_status("busy", "shell", self._cell.parent)
+
+
+@contextmanager
+def _tracebacks_sendable(shell: Any) -> Iterator[None]:
+    """Half a character in an error's text cannot be sent: ipykernel would raise inside of our run."""
+    with kept(shell, "_showtraceback"):
+        show = shell._showtraceback
+        shell._showtraceback = lambda kind, error, lines: show(kind, whole(str(error)), [*map(whole, lines)])
+        yield
 
 
 @contextmanager
