@@ -2,12 +2,14 @@
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from copilot_kernel.chat.rules import save_rule
-from copilot_kernel.config import Settings, Widening, allow_lists, is_in_own_kernelspec, user_file
+from copilot_kernel.config import SETTINGS, Settings, Widening, allow_lists, is_in_own_kernelspec, user_file
 from copilot_kernel.config_reader import IN_PROJECT, load_settings
 from copilot_kernel.environment import environment_of
+from copilot_kernel.setting_values import LIST, LOWER, NEITHER
 
 from .test_config import write
 
@@ -193,3 +195,46 @@ def test_an_agent_in_a_kernelspec_is_the_users_unless_that_lies_in_the_project(
     assert not is_in_own_kernelspec("your agent", str(tmp_path / "project"))
     given = load_settings({"COPILOT_KERNEL_AGENT": "other"}, [], own_agent="my agent")
     assert (given.agent, given.widened) == ("my agent", ())
+
+
+def test_every_setting_says_which_side_is_strict_or_that_it_has_none() -> None:
+    for name, setting in SETTINGS.items():
+        assert isinstance(setting.order, tuple) or setting.order in (LOWER, LIST, NEITHER), name
+        assert (setting.order == LIST) is (name == "allow" or setting.join is not None), name
+        assert not isinstance(setting.order, tuple) or getattr(Settings, name) in setting.order, name
+        assert isinstance(setting.order, tuple) or not setting.limits, name
+
+
+@pytest.mark.parametrize(
+    ("name", "strict", "loose"),
+    [
+        ("notebook_tools", False, True),
+        ("error_context", False, True),
+        ("undo", True, False),
+        ("context_chars", 1000, 9000),
+        ("cancel_grace", 1, 60),
+        ("agent_sharing", "off", "user"),
+        ("rerun", "keep", "run"),
+    ],
+)
+def test_what_the_system_says_more_strictly_holds_but_the_user_overrides_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, strict: Any, loose: Any
+) -> None:
+    def typed(value: Any) -> str:
+        return str(value) if not isinstance(value, bool) else "on" if value else "off"
+
+    variable = f"COPILOT_KERNEL_{name.upper()}"
+    users = [write(tmp_path / f"user{at}.json", {name: value}) for at, value in enumerate((strict, loose))]
+    system = [write(tmp_path / f"system{at}.json", {name: value}) for at, value in enumerate((strict, loose))]
+    for at, expected in enumerate((strict, loose)):
+        assert getattr(load_settings({variable: typed(loose)}, [users[1], system[at]]), name) == expected
+        assert getattr(load_settings({variable: typed(expected)}, [users[1 - at]]), name) == expected
+    settings = load_settings({variable: typed(loose)}, [users[0], system[1]])
+    assert (getattr(settings, name), settings.widened) == (loose, ())
+
+
+def test_a_value_that_also_stands_in_a_file_of_the_users_or_the_systems_is_not_asked_about(tmp_path: Path) -> None:
+    user, system = write(tmp_path / "a.json", {"agent": "mine"}), write(tmp_path / "b.json", {"agent": "other"})
+    for agent, asks in (("mine", False), ("other", False), ("third", True)):
+        settings = load_settings({"COPILOT_KERNEL_AGENT": agent}, [user, system])
+        assert settings.widened == ((Widening("COPILOT_KERNEL_AGENT", agent),) if asks else ())

@@ -14,7 +14,7 @@ from copilot_kernel.chat import trust
 from copilot_kernel.chat.permission import Approvals
 from copilot_kernel.chat.running_files import running_files
 from copilot_kernel.chat.state import ConversationState
-from copilot_kernel.chat.trust import CHANGED, NO_SANDBOX, REFUSE, SANDBOX, TRUST, USE, TrustGate, TrustStore
+from copilot_kernel.chat.trust import CHANGED, NO_SANDBOX, NOT_NOW, REFUSE, SANDBOX, TRUST, USE, TrustGate, TrustStore
 from copilot_kernel.config import Settings, Widening
 from copilot_kernel.config_reader import load_settings
 from copilot_kernel.errors import UsageError
@@ -312,11 +312,16 @@ def test_an_answer_can_be_taken_back(copilot: Settings, plant: Callable[..., Pat
 # -- the environment --------------------------------------------------------------------------------------------------
 
 
-async def test_what_the_environment_widens_is_asked_once_for_each_value(opened: Open) -> None:
+async def test_what_the_environment_widens_is_asked_once_for_each_value(opened: Open, tmp_path: Path) -> None:
     assert not await started(opened, person := Asked(REFUSE.name), widened=BYPASS)
     assert "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions" in QuestionView(person.trust[0]).text
+    assert person.trust[0].head == (
+        "COPILOT_KERNEL_PERMISSION_MODE is `bypassPermissions`, which allows more than your settings. Use it?"
+    )
+    assert [each.name for each in person.trust[0].options] == [USE.name, NOT_NOW.name]
     assert await started(opened, Asked(USE.name), widened=BYPASS)
-    assert await started(opened, person := Asked(), widened=BYPASS)
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    assert await started(opened, person := Asked(), widened=BYPASS, cwd=str(elsewhere))  # of the account, not a folder
     assert person.trust == []
     other = (replace(BYPASS[0], value="acceptEdits"),)
     assert not await started(opened, Asked(REFUSE.name), widened=other)
