@@ -241,6 +241,13 @@ async def test_the_file_of_an_open_notebook_is_changed_by_no_mode_and_no_rule(
     decision = await outcome(settings, kind, "book.ipynb", opened=[str(tmp_path / each) for each in opened])
     assert (decision.outcome, rules.OPEN_NOTEBOOK in decision.reason) == ("ask", True)
     assert (await outcome(settings, kind, "closed.ipynb", opened=[str(tmp_path / "book.ipynb")])).outcome == "allow"
+    asking = await outcome(
+        replace(settings, permission_mode="default", allow=()),
+        kind,
+        "book.ipynb",
+        opened=[str(tmp_path / each) for each in opened],
+    )
+    assert (asking.is_routine, rules.OPEN_NOTEBOOK in asking.reason) == (False, True)  # so the question says it
     bypassing = replace(settings, permission_mode="bypassPermissions")
     assert (await outcome(bypassing, kind, "book.ipynb", opened=[str(tmp_path / "book.ipynb")])).outcome == "allow"
 

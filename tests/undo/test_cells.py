@@ -141,6 +141,33 @@ async def test_what_is_not_found_is_named():
     assert (await plan_cells(book, CellLog())) == CellPlan()
 
 
+async def test_in_a_notebook_that_keeps_no_ids_cells_are_found_by_their_places_and_sources():
+    book, log = Book("load", "x = 1", "mid = 0", "y = 1"), CellLog()
+    for what, at, source in (("edit", 1, "x = 2"), ("insert", 1, "new = 1"), ("delete", 4, "")):
+        await act(book, log, what, at, source)
+    log.cells = list(book.cells)
+    book.load()
+    book.cells.insert(0, NotebookCell("above", "code", "the user's"))
+    plan = await plan_cells(book, log)
+    assert plan.skipped == ()
+    assert [name for name, _ in plan.possible] == ["cell 3", "cell 4", "deleted cell “y = 1”"]
+    assert (await restore_cells(book, plan))[1] == []
+    assert book.sources == ["the user's", "load", "x = 1", "mid = 0", "y = 1"]
+
+
+async def test_of_two_equal_cells_without_ids_only_the_one_in_its_place_is_restored():
+    for moved in (False, True):
+        book, log = Book("a", "b", "b"), CellLog()
+        await act(book, log, "edit", 2, "b")
+        await act(book, log, "edit", 2, "a")
+        log.cells = list(book.cells)
+        book.load()
+        if moved:
+            book.cells.insert(0, NotebookCell("above", "code", "a"))
+        plan = await plan_cells(book, log)
+        assert ([name for name, _ in plan.possible], len(plan.skipped)) == (([], 1) if moved else (["cell 3"], 0))
+
+
 async def test_a_deleted_cell_that_the_user_has_brought_back_is_not_touched():
     book, log = Book("a", "b"), CellLog()
     cell = book.cells[1]

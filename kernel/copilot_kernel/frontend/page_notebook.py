@@ -135,7 +135,8 @@ class PageNotebook(LiveNotebook):
         """Return what the agent has done to cells, in the order of the notebook; see `footer_bundles`."""
         if self.log.touched or self.log.changes:
             with suppress(NotebookError):
-                return self.log.summary((await self.read(None, outputs=False)).cells)
+                self.log.cells = (await self.read(None, outputs=False)).cells
+                return self.log.summary(self.log.cells)
         return []
 
     # -- cells --------------------------------------------------------------------------------------------------------

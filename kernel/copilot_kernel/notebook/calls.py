@@ -37,7 +37,10 @@ LAST_RUN = "run_python"
 
 OVER = "The turn ended before this call did; it may have taken effect."
 _CHANGED = "The cell was changed meanwhile, and nothing was done. {} Read it again with read_cell."
-NO_PAGE = "No open page shows the notebook, so its cells can only be read, as they were saved last."
+NO_PAGE = (
+    "No open page shows the notebook to this cell, so its cells can only be read, as they were saved last. "
+    "A console cannot change cells: they can be changed if the user asks in a cell of the notebook."
+)
 _PROMPT = re.compile(r"(?:^|=)[ \t]*%%?copilot\b|run_(?:line|cell)_magic\(\s*['\"]copilot['\"]", re.MULTILINE)
 _OWN_PROMPT = "Code with %copilot cannot be run by a tool: it would wait for itself."
 

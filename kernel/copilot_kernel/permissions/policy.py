@@ -184,7 +184,9 @@ def _granted(request: PolicyRequest) -> Decision:
         return Decision("ask", None, "mode", reason)
     found = _grant(request)
     if found.problem:
-        return Decision("ask", None, "mode", found.problem, uncovered=request)
+        changed = (*request.paths, *request.other_paths, *request.written) if request.may_change_files else ()
+        is_guarded = any(map(request.context.guard, changed))  # which no rule covers
+        return Decision("ask", None, "mode", found.problem, uncovered=None if is_guarded else request)
     if not found.rules:
         return Decision("allow", None, "mode", ALLOWED_BY_MODE.format(request.context.mode))
     names = " and ".join(found.rules)

@@ -44,6 +44,8 @@ class CellLog:
         # What was done to each cell, and a line for each deleted one that was not new.
         self._touched: dict[str, list[str]] = {}
         self._deleted: list[tuple[str, str, str]] = []
+        self.cells: Sequence[NotebookCell] = ()
+        """The notebook at the end of the turn, if it has changed."""
 
     @property
     def changes(self) -> tuple[CellChange, ...]:
@@ -109,14 +111,33 @@ async def plan_cells(notebook: LiveNotebook | None, log: CellLog) -> CellPlan:
     if state is None or state.saved:
         return CellPlan(skipped=((f"{len(changes)} cell{'s' * (len(changes) > 1)}", NO_PAGE),))
     found = {cell.id: (f"cell {at}", cell.source) for at, cell in enumerate(state.cells, 1)}
+    ids = _ids_now(log.cells, state.cells)
     possible, skipped = list[tuple[str, CellChange]](), list[tuple[str, str]]()
     for change in changes:
+        change = replace(change, id=ids.get(change.id, change.id), above=ids.get(change.above or "", change.above))
         name, now = found.get(change.id, (_name(change), None))
         if now == change.after:
             possible.append((name, change))
         elif now != change.before or now is None:
             skipped.append((name, NOT_FOUND if now is None else CHANGED_SINCE))
     return CellPlan(tuple(possible), tuple(skipped))
+
+
+def _ids_now(before: Sequence[NotebookCell], now: Sequence[NotebookCell]) -> dict[str, str]:
+    """Map the ids of `before` to new ones, by place and source, else by source alone.
+
+    A notebook of format 4.4 or older keeps no ids: after a reload, every cell has another one.
+    """
+    if {cell.id for cell in before} & {cell.id for cell in now}:
+        return {}
+    pairs = zip(before, now, strict=False)
+    found = {old.id: new.id for old, new in pairs if old.source == new.source}
+    left = [cell for cell in now if cell.id not in found.values()]
+    for old in (cell for cell in before if cell.id not in found):
+        same = [cell.id for cell in left if cell.source == old.source]
+        if len(same) == 1:
+            found[old.id] = same[0]
+    return found
 
 
 def _name(change: CellChange) -> str:
