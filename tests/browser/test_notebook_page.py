@@ -154,6 +154,19 @@ def test_nothing_is_done_to_a_cell_that_changed_or_is_missing_or_may_not_be_chan
         assert not any("run" in each for each in driven.heard())
 
 
+@pytest.mark.parametrize("make", [new_code_cell, new_markdown_cell])
+def test_a_cell_with_other_line_ends_is_edited(context: BrowserContext, lab: Lab, make: Any) -> None:
+    name = f"line-ends-{make.__name__}"
+    with DrivenNotebook(context, lab, name, make("one\r\ntwo\r\nthree"), "last") as driven:
+        id, _ = driven.ids()
+        for before, after in (("one\r\ntwo\r\nthree", "one\r\ntwo\r\n3"), ("one\r\ntwo\r\n3", "1\n2\n3")):
+            assert driven.call("edit", id=id, expected=before, source=after) == {"result": {}}
+            read = driven.call("read")["result"]["cells"]
+            assert [(cell["id"], cell["source"]) for cell in read if cell["id"] == id] == [(id, after)]
+            assert [cell["source"] for cell in read][-1] == "last"
+        expect(driven.page.locator(".jp-NotebookPanel:visible .jp-Cell").nth(1)).to_contain_text("1")
+
+
 def test_each_act_is_one_step_of_undo_of_its_own(context: BrowserContext, lab: Lab) -> None:
     with DrivenNotebook(context, lab, "undo", "x = 1", "y = 2") as driven:
         x, y = driven.ids()

@@ -131,10 +131,25 @@ export class NotebookDocument {
     if (typeof source !== 'string') throw new OperationError('invalid', 'An edit needs a source.');
     const cell = this.#cellWith(id, expected);
     if (cell.getMetadata('editable') === false) throw new OperationError('invalid', `Cell ${id} is read-only.`);
-    const { start, end, text } = difference(expected, source);
-    asOneStep(cell, () => cell.updateSource(start, end, text));
+    if (/\r/.test(expected)) {
+      this.#remake(id, source);
+    } else {
+      const { start, end, text } = difference(expected, source);
+      asOneStep(cell, () => cell.updateSource(start, end, text));
+    }
     this.#flash(id).inputHidden = false;
     return {};
+  }
+
+  /** An editor holds each line end as one character, so it cannot follow changes of a source in which one is two. */
+  #remake(/** @type {string} */ id, /** @type {string} */ source) {
+    this.#mustNotRun(id);
+    const index = this.#index(id);
+    const cell = { ...this.#shared.cells[index].toJSON(), source };
+    this.#change(() => {
+      this.#shared.deleteCell(index);
+      this.#shared.insertCell(index, cell);
+    });
   }
 
   /** @param {Args} args */
