@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from copilot_kernel.frontend.page_notebook import PageNotebook
 from copilot_kernel.notebook.live import ChangedMeanwhile, NotebookCell, NotebookState
 from copilot_kernel.undo.cells import (
     CHANGED_SINCE,
@@ -153,6 +154,14 @@ async def test_in_a_notebook_that_keeps_no_ids_cells_are_found_by_their_places_a
     assert [name for name, _ in plan.possible] == ["cell 3", "cell 4", "deleted cell “y = 1”"]
     assert (await restore_cells(book, plan))[1] == []
     assert book.sources == ["the user's", "load", "x = 1", "mid = 0", "y = 1"]
+
+
+async def test_the_notebook_at_the_end_of_a_turn_is_kept_for_that(monkeypatch):
+    book, notebook = Book("a"), PageNotebook()
+    monkeypatch.setattr(notebook, "read", book.read)
+    assert (await notebook.touched_cells(), notebook.log.cells) == ([], ())
+    notebook.log.edited("c0", "b", "a")
+    assert (await notebook.touched_cells(), notebook.log.cells) == ([("edited", "cell 1", "c0")], tuple(book.cells))
 
 
 async def test_of_two_equal_cells_without_ids_only_the_one_in_its_place_is_restored():
