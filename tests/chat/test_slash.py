@@ -91,6 +91,8 @@ KNOWN = (
     "every",
     "after",
     "new",
+    "mcp",
+    "sandbox",
 )
 
 
@@ -109,7 +111,7 @@ async def test_where_the_agent_works_is_a_setting(opened: Open, prompt: str, hin
 @pytest.mark.parametrize(("prompt", "ends"), [
     ("/allow-all", "no longer ask"), ("/allow-all on", "no longer ask"), ("/allow-all off on", "no longer ask"),
     ("/permissions allow-all", "no longer ask"), ("/autopilot", "no longer ask"), ("/remote on", "GitHub"),
-    ("/share", "GitHub"),
+    ("/share", "GitHub"), ("/sandbox disable", "own settings"), ("/mcp enable x", "own settings"),
 ])  # fmt: skip
 async def test_what_ends_questions_or_leads_elsewhere_is_asked(opened: Open, prompt: str, ends: str) -> None:
     async with met(opened, session_new=offering(*KNOWN)) as (script, chat):
@@ -125,7 +127,7 @@ async def test_what_ends_questions_or_leads_elsewhere_is_asked(opened: Open, pro
 
 @pytest.mark.parametrize("prompt", [
     "/cwd", "/directory show", "/allow-all off", "/allow-all  show", "/permissions", "/permissions default",
-    "/autopilot off", "/remote", "/share off", "/new x", "/every",
+    "/autopilot off", "/remote", "/share off", "/new x", "/every", "/mcp list", "/sandbox",
 ])  # fmt: skip
 async def test_what_only_shows_or_tightens_or_is_not_listed_goes_on_unasked(settings: Settings, prompt: str) -> None:
     person = Person()
@@ -182,7 +184,7 @@ def test_the_list_is_closed_and_each_row_is_documented() -> None:
     for row in changes_of("unknown"):
         assert bool(row.command) != bool(row.option)
         assert bool(row.says) == (row.kind != "turns")
-        assert row.kind in ("place", "questions", "session", "turns")
+        assert row.kind in ("place", "questions", "session", "settings", "turns")
         for name in [f"/{row.command}"] if row.command else row.only or [row.option]:
             assert f"`{name}" in page
 

@@ -113,7 +113,7 @@ async def _confirm(command: str, row: AgentChange, view: View) -> None:
 # -- commands, options and modes that change what we rely on (`agent_changes.toml`) -----------------------------------
 
 
-Kind = Literal["place", "questions", "session", "turns"]
+Kind = Literal["place", "questions", "session", "settings", "turns"]
 
 
 @dataclass(frozen=True, slots=True)
