@@ -11,7 +11,6 @@ file of the system cannot be read, the mode is `plan`.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -36,6 +35,7 @@ from .config import (
     variable,
 )
 from .environment import environment_of
+from .kept_files import UnknownVersion, read_file
 from .mcp_config import parse_servers
 from .setting_values import LIST, NEITHER, Setting, common_paths, rule_list
 
@@ -124,13 +124,11 @@ class _Reader:
 
     def read_file(self, path: Path) -> None:
         try:
-            values = json.loads(path.read_text("utf-8-sig"))
-            if not isinstance(values, dict):
-                raise ValueError("must contain a JSON object")
+            values = read_file(path)
         except FileNotFoundError:
             return
         except (OSError, ValueError, RecursionError) as error:
-            self._note_unread(f"{path}: {error}")
+            self._note_unread(str(error) if isinstance(error, UnknownVersion) else f"{path}: {error}")
             if str(path) != self._user_file:  # the system's: it may hold any limit
                 self._add("permission_mode", PLAN, str(path))
             return

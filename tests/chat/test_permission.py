@@ -147,7 +147,7 @@ async def test_a_rule_for_the_settings_goes_into_the_users_file(chat: Chat, conf
     await ask(chat, "demo: shell echo a", person)
     assert (len(person.questions), chat.settings.allow) == (1, ("Bash(echo a)",))
     assert [(each.text, each.origin) for each in chat.book.stated] == [("Bash(echo a)", str(config))]
-    assert json.loads(config.read_text()) == {"allow": ["Bash(echo a)"]}
+    assert json.loads(config.read_text()) == {"version": 1, "allow": ["Bash(echo a)"]}
     assert f"Allowed from now on: Bash(echo a) (saved in {config})." in person.notices
 
 

@@ -35,7 +35,7 @@ FILE = "copilot_kernel.json"
 def test_a_new_file_is_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
     file = save_rule("allow", "Read", user_file(environment_of(str(tmp_path))))
-    assert (file, json.loads(file.read_text())) == (tmp_path / "config" / FILE, {"allow": ["Read"]})
+    assert (file, json.loads(file.read_text())) == (tmp_path / "config" / FILE, {"version": 1, "allow": ["Read"]})
     assert (stat.S_IMODE(file.stat().st_mode), set(file.parent.iterdir())) == (0o600, {file, lock_file(file)})
 
 

@@ -8,9 +8,18 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel.chat import Chat
-from copilot_kernel.chat.sessions import FORGOTTEN, NEW_CONVERSATION, OTHER_NOTEBOOK, PREVIOUS_GONE, RESTARTED, UNSHOWN
+from copilot_kernel.chat.sessions import (
+    FORGOTTEN,
+    NEW_CONVERSATION,
+    NOT_KEPT,
+    OTHER_NOTEBOOK,
+    PREVIOUS_GONE,
+    RESTARTED,
+    UNSHOWN,
+)
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused, AuthRequired, SessionInUse, UsageError
+from copilot_kernel.kept_files import UNKNOWN
 from copilot_kernel.notebook.live import NotebookCell, NotebookState
 
 from ..agent.signin import log_in
@@ -102,11 +111,23 @@ async def test_the_session_is_saved_when_it_is_known_for_nobody_else_to_read(ope
         await chat.ready()
         (file,), (lock,) = saved(settings), Path(settings.state).glob("locks/*")
         assert [stat.S_IMODE(each.stat().st_mode) for each in (file, lock)] == [0o600, 0o600]
-        expected = {"session": chat.session.id, "cells": []}
+        expected = {"version": 1, "session": chat.session.id, "cells": []}
         assert json.loads(file.read_text()) == {**expected, "used": False, "runs": False}
         await ask(chat, "demo: say one")
         assert json.loads(file.read_text()) == {**expected, "used": True, "runs": False}
     assert list(Path(settings.state).glob("locks/*")) == []
+
+
+async def test_what_a_newer_version_has_saved_stays_and_a_line_says_so(opened: Open, settings: Settings) -> None:
+    async with opened(BOOK) as chat:
+        await ask(chat, "demo: say one")
+    (file,) = saved(settings)
+    file.write_text(newer := '{"version": 2}')
+    async with opened(BOOK) as chat:
+        await ask(chat, "demo: say two", person := Person())
+        await chat.new()
+    assert person.notices == [NOT_KEPT.format(UNKNOWN.format(file, 2, 1))]
+    assert file.read_text() == newer
 
 
 async def test_what_was_never_used_is_not_missed(opened: Open) -> None:

@@ -14,7 +14,18 @@ from copilot_kernel.chat import trust
 from copilot_kernel.chat.permission import Approvals
 from copilot_kernel.chat.running_files import running_files
 from copilot_kernel.chat.state import ConversationState
-from copilot_kernel.chat.trust import CHANGED, NO_SANDBOX, NOT_NOW, REFUSE, SANDBOX, TRUST, USE, TrustGate, TrustStore
+from copilot_kernel.chat.trust import (
+    CHANGED,
+    NO_SANDBOX,
+    NOT_NOW,
+    NOT_SAVED,
+    REFUSE,
+    SANDBOX,
+    TRUST,
+    USE,
+    TrustGate,
+    TrustStore,
+)
 from copilot_kernel.config import Settings, Widening
 from copilot_kernel.config_reader import load_settings
 from copilot_kernel.errors import UsageError
@@ -159,6 +170,15 @@ async def test_a_trusted_file_that_has_changed_is_shown_as_a_diff(
     kept = list(tmp_path.rglob("trusted/*.json"))
     assert len(kept) == 3
     assert {stat.S_IMODE(each.stat().st_mode) for each in kept} == {0o600}
+
+
+async def test_an_answer_that_cannot_be_saved_says_so(opened: Open, plant: Callable[..., Path], tmp_path: Path) -> None:
+    plant()
+    (tmp_path / "data" / "copilot_kernel").mkdir(parents=True)
+    (tmp_path / "data" / "copilot_kernel" / "trusted").write_text("no folder")
+    for _ in range(2):
+        assert await started(opened, person := Asked(TRUST.name))
+        assert (len(person.trust), [each[:40] for each in person.notices]) == (1, [NOT_SAVED[:40]])
 
 
 async def test_where_nobody_can_be_asked_the_error_names_files_and_setting(

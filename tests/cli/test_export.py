@@ -69,6 +69,7 @@ def test_the_notebook_knows_its_kernel_and_its_session(program, store, tmp_path)
     assert notebook.metadata.kernelspec == {"display_name": "Copilot", "language": "markdown", "name": "copilot"}
     assert notebook.metadata.language_info.name == "markdown"
     assert notebook.metadata.copilot_kernel == {
+        "schema": 1,
         "session_id": SESSION,
         "agent": "Copilot",
         "cwd": "/project",

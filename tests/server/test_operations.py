@@ -236,7 +236,7 @@ async def test_figures_and_status_are_those_of_what_happened(api: Api) -> None:
     expected = {f'{requests}"200"}} 2.0', f'{requests}"500"}} 1.0', f'{requests}"400"}} 1.0', "copilot_agents 1.0"}
     expected |= {"copilot_first_token_seconds_count 1.0", "copilot_turns 0.0"}
     assert expected - {*figures.text.splitlines()} == set()
-    status = {"state": "running", "alone": False, "port": api.port, "models": models}
+    status = {"version": 1, "state": "running", "alone": False, "port": api.port, "models": models}
     assert (await api.ask("copilot/status")).body == {**status, "sessions": 1, "agents": 1, "turns": 0}
 
 

@@ -177,6 +177,6 @@ def _over_bridge(endpoint: Endpoint, folder: Path | None) -> _Offer:
     """The token is in a file that only the user can read, since command lines and environments are public."""
     descriptor, path = tempfile.mkstemp(prefix="copilot-kernel-notebook-", suffix=".json", dir=folder)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump({"url": endpoint.url, "token": endpoint.token}, file)
+        json.dump({"version": bridge.VERSION, "url": endpoint.url, "token": endpoint.token}, file)
     args = ("-I", "-S", bridge.__file__, path)
     return _Offer(endpoint, McpServer(OWN_SERVER, "stdio", command=sys.executable, args=args), Path(path))

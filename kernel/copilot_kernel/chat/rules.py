@@ -23,6 +23,7 @@ from ..acp.messages import PermissionOption
 from ..config import PLAN, SANDBOXED, UNREAD, Settings, config_files, state_folder, user_file
 from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
+from ..kept_files import VERSION, UnknownVersion, check_version, replace_file
 from ..notebook.live import LiveNotebook
 from ..permissions import inputs, policy
 from ..permissions.drives import disk_path, policy_path
@@ -31,7 +32,6 @@ from ..permissions.policy import Decision, PolicyContext
 from ..permissions.request import PolicyRequest
 from ..permissions.rulebook import HERE, Kind, Rulebook
 from ..programs import own_paths
-from .session_store import replace_file
 
 # Seconds until a path counts as unknown: a disk that hangs must not hold up the question.
 PATH_SECONDS = 2.0
@@ -208,6 +208,8 @@ def save_rule(kind: Kind, rule: str, file: Path) -> Path:
             _add(kind, rule, file)
     except Timeout as error:
         raise UsageError(LOCKED.format(file), "Try again when that program is done.") from error
+    except UnknownVersion as error:
+        raise UsageError(f"{error} The rule was not added.") from error
     except UnicodeEncodeError as error:
         message = f"Cannot save the rule in {file}: one of them contains an invalid character (a lone surrogate)."
         raise UsageError(message, "Remove that character.") from error
@@ -239,11 +241,12 @@ def _read(file: Path) -> tuple[dict[str, Any], int]:
         values = json.loads(text, object_pairs_hook=_members) if text.strip() else {}
         mode = stat.S_IMODE(file.stat().st_mode)
     except FileNotFoundError:
-        return {}, 0o600
+        return {VERSION: 1}, 0o600
     except ValueError as error:
         raise UsageError(f"{file} cannot be read as JSON ({error}), so the rule was not added.", _FIX_FIRST) from error
     if not isinstance(values, dict):
         raise UsageError(f"{file} does not hold one JSON object, so the rule was not added.", _FIX_FIRST)
+    check_version(values.get(VERSION, 1), file)
     return values, mode
 
 

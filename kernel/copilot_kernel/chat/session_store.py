@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import platform
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
@@ -23,6 +22,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from ..errors import SessionInUse
+from ..kept_files import UnknownVersion, read_file, remove_file, write_file
 from ..notebook.live import NotebookState
 from ..system.files import lock
 
@@ -79,6 +79,8 @@ class SessionStore:
         self.session: SavedSession | None = None
         # Otherwise the last attempt to write it has failed.
         self.is_saved = True
+        # Why the session that `read` found is of no use; empty if there was none.
+        self.problem = ""
         name = f"{_digest(json.dumps([notebook, agent, cwd]))}.json"
         self._file = folder / "sessions" / name if notebook else None
         self.is_kept = bool(notebook)
@@ -87,8 +89,10 @@ class SessionStore:
         """The session to resume, if one is known and can be read."""
         if self.session or self._file is None:
             return self.session
-        with suppress(OSError, ValueError, RecursionError):
-            return msgspec.json.decode(self._file.read_bytes(), type=SavedSession)
+        try:
+            return msgspec.convert(read_file(self._file), SavedSession)
+        except (OSError, ValueError, RecursionError) as error:
+            self.problem = str(error) if isinstance(error, UnknownVersion) else ""
         return None
 
     def write(self, session: SavedSession) -> None:
@@ -98,7 +102,7 @@ class SessionStore:
             return
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            replace_file(self._file, msgspec.json.encode(session).decode(), 0o600, sync=False)
+            write_file(self._file, msgspec.to_builtins(session), sync=False)
             self.is_saved = True
         except OSError as error:
             if self.is_saved:
@@ -115,7 +119,7 @@ class SessionStore:
         self.session = None
         if self._file is not None:
             with suppress(OSError):
-                self._file.unlink(missing_ok=True)
+                remove_file(self._file)
 
 
 class SessionLocks:
@@ -227,23 +231,6 @@ def _is_same_file(file: Path, descriptor: int) -> bool:
     with suppress(FileNotFoundError):
         return os.path.samestat(os.stat(file), os.fstat(descriptor))
     return False
-
-
-def replace_file(file: Path, text: str, mode: int, *, sync: bool = True) -> None:
-    """Replace `file` wholly or not at all, by a temporary file beside it. With `sync`, it survives a loss of power."""
-    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
-            if sync:
-                stream.flush()
-                os.fsync(stream.fileno())
-        os.chmod(temporary, mode)
-        os.replace(temporary, file)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _digest(text: str) -> str:

@@ -67,6 +67,7 @@ KEPT = (
     "The agent keeps running, because it would lose this conversation otherwise. "
     "If it still refuses after you sign in, run `%restart`."
 )
+NOT_KEPT = "A new conversation starts here, and a later kernel will not resume it. {}"
 UNSHOWN = "The conversation was resumed, but the agent cannot show its earlier messages."
 
 
@@ -291,6 +292,8 @@ class SessionManager:
         """The session from before; None if it cannot be resumed, which a line says unless nothing was said in it."""
         saved = self.store.read()
         if saved is None:
+            if self.store.problem:
+                self._state.notify("warning", NOT_KEPT.format(self.store.problem))
             return None
         if saved.runs:
             self._state.notify("warning", KERNEL_ENDED)

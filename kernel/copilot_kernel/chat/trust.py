@@ -6,7 +6,6 @@ folder, which must not lie in the project.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,13 +19,13 @@ from ..acp.messages import Diff, PermissionOption, ToolCallUpdate, Update
 from ..config import PREFIX, Settings, came_with_project, state_folder
 from ..conversation.model import ToolCall
 from ..errors import UsageError
+from ..kept_files import read_file, write_file
 from ..permissions.question import Question
 from ..permissions.request import CHANGING
 from ..programs import is_inside, real
 from ..sandbox import unavailable
 from .permission import Approvals
 from .running_files import Item, running_files
-from .session_store import replace_file
 from .state import ConversationState
 from .turn import View
 from .variables import head_of, widening, withheld
@@ -51,6 +50,8 @@ HINT_FILES = (
     f"folder to the setting trusted_folders ({PREFIX}TRUSTED_FOLDERS)."
 )
 HINT_SETTINGS = "A prompt in an open notebook asks you. Or put these settings into your copilot_kernel.json."
+NOT_SAVED = "Your answer counts for this conversation only. {}"
+_VERSION = 2  # of an answer's file
 ID_CHARS = 8
 _KEY, _ENTRY_ID = 1_000_000, -1_000_000
 """Ids of our question, which is none of the agent's."""
@@ -85,19 +86,22 @@ class TrustStore:
         found = self._read(self._folder / f"{key}.json") if self._folder and key else None
         return found.answer if found else self._given.get(key)
 
-    def remember(self, items: Sequence[Item], answer: Answer) -> None:
-        """Keep the answer. One that cannot be written counts for this conversation."""
+    def remember(self, items: Sequence[Item], answer: Answer) -> str:
+        """Keep the answer. One that cannot be written counts for this conversation; return why."""
         self._given |= dict.fromkeys((item.key for item in items if item.key), answer)
         if self._folder is None:
-            return
-        with suppress(OSError):
+            return ""
+        try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for item in items:
                 folder = self._settings.folder if item.path else ""
                 if item.key:
                     content = item.content if answer == "trusted" else None
                     kept = Remembered(item.key, item.name, folder, answer, item.path, content)
-                    replace_file(self._folder / f"{item.key}.json", json.dumps(asdict(kept)), 0o600)
+                    write_file(self._folder / f"{item.key}.json", asdict(kept), _VERSION)
+        except OSError as error:
+            return NOT_SAVED.format(error)
+        return ""
 
     def contents(self, path: str) -> list[str]:
         """What was trusted in this file, the newest first."""
@@ -128,7 +132,7 @@ class TrustStore:
     def _read(file: Path) -> Remembered | None:
         """None also for an answer of an older version, which counted in any folder."""
         with suppress(OSError, ValueError, RecursionError):
-            match json.loads(file.read_text("utf-8")):
+            match read_file(file, _VERSION):
                 case {
                     "name": str(name), "folder": str(folder), "answer": "trusted" | "sandboxed" | "refused" as answer,
                     "path": str(path), "content": str() | None as content,
@@ -240,7 +244,7 @@ class TrustGate:
             options = (TRUST, REFUSE, *([SANDBOX] if has_sandbox else ()))
             why = WHY_FILES if has_sandbox else f"{WHY_FILES} {NO_SANDBOX}"
             answer = _ANSWERS[await self._ask(Found(found.files), options, why, HEAD_FILES)]
-            await to_thread.run_sync(self.store.remember, found.files, answer)
+            await self._remember(found.files, answer)
             if answer == "refused":
                 raise await self._refused(found)
             found.absent += [item.place for item in found.files if answer == "sandboxed"]
@@ -250,7 +254,11 @@ class TrustGate:
         if found.settings:
             if await self._ask(Found(settings=found.settings), (USE, NOT_NOW), "", head_of(found.settings)) == NOT_NOW:
                 raise _untrusted(Found(settings=found.settings), HINT_AGAIN)
-            await to_thread.run_sync(self.store.remember, found.settings, "trusted")
+            await self._remember(found.settings, "trusted")
+
+    async def _remember(self, items: Sequence[Item], answer: Answer) -> None:
+        if problem := await to_thread.run_sync(self.store.remember, items, answer):
+            self._state.notify("warning", problem)
 
     async def _ask(self, asked: Found, options: tuple[PermissionOption, ...], why: str, head: str) -> PermissionOption:
         view = self._view()

@@ -15,7 +15,7 @@ from ..rendering.changes import FileChange, TurnChanges, exit_code_of
 from ..rendering.plain import visible_line
 
 METADATA_KEY = "copilot_kernel"
-SCHEMA_VERSION = 1
+SCHEMA_MEMBER, SCHEMA_VERSION = "schema", 1
 MAX_TITLE_CHARS = 500
 
 Json = dict[str, Any]
@@ -27,7 +27,7 @@ def metadata_of(turn: TurnOutcome, changes: TurnChanges, *, is_batch: bool, undo
     No times, and in a batch run no session id: another run of the notebook gives the same.
     """
     record = {
-        "schema": SCHEMA_VERSION,
+        SCHEMA_MEMBER: SCHEMA_VERSION,
         **_known(
             agent=turn.agent,
             agent_version=turn.agent_version,

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..acp.results import short_name
 from ..chat import TurnOutcome
-from ..chat.turn_record import metadata_of
+from ..chat.turn_record import METADATA_KEY, SCHEMA_MEMBER, SCHEMA_VERSION, metadata_of
 from ..config import LANGUAGE
 from ..conversation.model import Message, ToolCall
 from ..errors import CopilotError, UsageError
@@ -121,5 +121,5 @@ def _metadata(past: Past) -> Json:
     return {
         "kernelspec": {"display_name": "Copilot", "language": LANGUAGE, "name": "copilot"},
         "language_info": CopilotKernel.language_info,
-        "copilot_kernel": clean({**described, "source": past.source}),
+        METADATA_KEY: clean({SCHEMA_MEMBER: SCHEMA_VERSION, **described, "source": past.source}),
     }

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CopilotError, UsageError
+from ..kept_files import VERSION, UnknownVersion, check_version
 from ..server import require_dependencies
 from ..system.processes import DETACHED
 from .error_text import FAILED
@@ -186,12 +187,20 @@ def _standalone(infos: Iterable[Server]) -> list[Server]:
 
 
 def _servers(infos: Iterable[Server]) -> Iterator[Server]:
-    """The status of each of these servers that has the extension."""
+    """The status of each of these servers that has the extension. Raises UsageError if it is of a newer version."""
     for info in infos:
         with suppress(OSError, ValueError):  # the server is just gone, or has no such route
             status = _request_status(info)
             if isinstance(status, dict) and "turns" in status:
+                _require_known(status, info["url"])
                 yield {**status, "url": info["url"], "pid": info["pid"], "port": info["port"], "info": info}
+
+
+def _require_known(status: Server, url: str) -> None:
+    try:
+        check_version(status.pop(VERSION, 1), f"The server at {url}")
+    except UnknownVersion as error:
+        raise UsageError(str(error)) from error
 
 
 def _request_status(info: Server) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import config
 from ..acp.lenient import as_dict, as_dicts, as_str
-from ..chat.turn_record import METADATA_KEY
+from ..chat.turn_record import METADATA_KEY, SCHEMA_MEMBER, SCHEMA_VERSION
 from ..config import Settings
 from ..conversation.outcome import FAILED
 from ..notebook.live import NotebookError
@@ -28,6 +28,8 @@ from .vs_code import is_cell
 
 if TYPE_CHECKING:
     from ..chat import TurnOutcome
+
+UNREAD = "what a newer Copilot Kernel has recorded (this one reads version {} of the record)"
 
 
 @dataclass(eq=False, slots=True)
@@ -144,7 +146,8 @@ def _saved_turns(outputs: Iterable[Any]) -> Iterator[OldTurn]:
         shown.append((as_dict(output.get("data")), {METADATA_KEY: record} if record else {}))
         if record:
             paths = (as_str(each.get("path")) for each in as_dicts(record.get("changes")))
-            files = tuple(filter(None, paths))
+            is_known = record.get(SCHEMA_MEMBER, SCHEMA_VERSION) == SCHEMA_VERSION
+            files = tuple(filter(None, paths)) if is_known else (UNREAD.format(SCHEMA_VERSION),)
             is_answer = bool(files) and record.get("stop_reason") != FAILED
             yield OldTurn("", files, tuple(shown) if is_answer else (), is_saved=True)
             shown = []

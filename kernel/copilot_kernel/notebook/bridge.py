@@ -24,6 +24,7 @@ MAX_REQUESTS = 24
 """Limit of requests at once, each in a thread; the server takes 32 connections, and notifications need one, too."""
 TOO_MANY = f"more than {MAX_REQUESTS} requests are running"
 TOOL_FAILED = -32000
+VERSION = 1  # of FILE: the package may have been updated since the kernel was started
 
 
 class Bridge:
@@ -95,6 +96,10 @@ def read_endpoint(path: str) -> tuple[str, str]:
         if sys.platform != "win32" and (S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.getuid()):
             raise SystemExit("others can read the file with the token")
         endpoint = json.load(file)
+    if endpoint.get("version", 1) != VERSION:
+        raise SystemExit(
+            "the file with the token is of another version of Copilot Kernel; restart the notebook's kernel"
+        )
     return endpoint["url"], endpoint["token"]
 
 

@@ -31,6 +31,7 @@ class StatusHandler(Handler):
         pool = self.context.pool
         self.answer_json(
             {
+                "version": 1,  # of what follows; see `copilot_kernel.kept_files`
                 "state": "running",
                 "alone": self.context.is_standalone,
                 "port": self.settings["serverapp"].port,

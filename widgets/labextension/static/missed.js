@@ -172,7 +172,7 @@ export function markLost(panel, language, known) {
     model.outputs.add({
       output_type: 'display_data',
       data: { 'text/plain': RESTARTED, 'text/html': `<div style="font-size:14px">⚠ ${RESTARTED}</div>` },
-      metadata: { [RECORD]: { stop_reason: 'lost' } },
+      metadata: { [RECORD]: { schema: 1, stop_reason: 'lost' } },
     });
   }
 }
