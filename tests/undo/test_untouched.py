@@ -143,3 +143,15 @@ async def test_a_git_that_was_planted_in_the_project_is_never_run(root, tmp_path
         assert agent.plan().turn.notes == (() if is_covered else (history.CELLS_ONLY,))
         agent.undo.close()
     assert not (tmp_path / "ran").exists()
+
+
+async def test_our_own_files_are_no_change_of_a_turn(root):
+    commit(root)
+    state = root / "kept" / "state"
+    agent = Agent(root, state)
+    async with agent:
+        agent.command(lambda: (state / "sessions.json").write_text("{}"))
+        agent.write("a.txt", "x")
+        agent.command(lambda: (root / "kept" / "theirs.txt").write_text("x"))
+    assert [file.path for file in agent.undo.turns[1].files] == ["a.txt", "kept/theirs.txt"]
+    agent.undo.close()

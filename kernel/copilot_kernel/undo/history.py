@@ -161,6 +161,7 @@ class UndoHistory:
     def __init__(self, folder: str, state: Path, notebook: str = "", *, is_on: bool = True) -> None:
         self.tree, self._is_on = Tree(folder), is_on
         self._repository = Repository(self.tree, state / "undo")
+        self._state = self.tree.relative(str(state))
         self._snapshots = _Snapshots(self._repository)
         # Turns by number, without those that changed nothing.
         self.turns: dict[int, TurnFiles] = {}
@@ -246,8 +247,10 @@ class UndoHistory:
         self._repository.close()
 
     def _is_excluded(self, path: str) -> bool:
-        """Return True for the notebook, checkpoints of notebooks, and files that no agent may write."""
+        """Return True for the notebook, checkpoints of notebooks, our own files, and files that no agent may write."""
         parts = path.split("/")
+        if self._state and f"{path}/".startswith(f"{self._state}/"):
+            return True
         return path in self._notebooks or ".ipynb_checkpoints" in parts or is_never_written(parts)
 
     def _missing(self, turn: TurnFiles) -> dict[str, str]:
