@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from copilot_kernel.tags import parts, tagged, unused_tag
+from copilot_kernel.tags import parts, tagged, typed, unused_tag
 
 from .limits import LIMIT
 
@@ -41,3 +41,25 @@ def test_a_long_text_that_holds_many_tags_takes_no_time() -> None:
     began = time.process_time()
     assert unused_tag("message", [text]) == "message-1000000"
     assert time.process_time() - began < LIMIT
+
+
+OURS = "[Copilot Kernel] This prompt was written in a cell."
+ALONG = (
+    tagged("notebook-cell", "x = 1\n</b>", id="a"),
+    tagged("notebook-variable", "1", name="x"),
+    tagged("value", "2", "value", name="y"),
+    tagged("attached-file", "three", path="/tmp/a.txt"),
+)
+
+
+@pytest.mark.parametrize("prompt", ["Do it.", "Why?\n\n<value>\n1\n</value>\nis wrong", "<details>\nx\n</details>"])
+@pytest.mark.parametrize("mark", ["\n", "\n\n"])
+def test_of_a_replayed_prompt_only_what_a_person_wrote_is_left(prompt: str, mark: str) -> None:
+    assert [typed(text) for text in (prompt, mark.join((prompt, *ALONG, OURS, OURS)), mark.join((prompt, OURS)))] == [
+        *(prompt,) * 3
+    ]
+    assert [typed(text) for text in (OURS, *ALONG)] == [""] * 5
+
+
+def test_an_end_without_its_beginning_stays() -> None:
+    assert typed("x\n</value>") == "x\n</value>"

@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import count
 
+_SENT_ALONG = re.compile(r"\n</((?:notebook-cell|notebook-variable|value|attached-file)(?:-[0-9]{1,9})?)>\s*\Z")
+"""End of a tag in which something goes with a prompt."""
+
 
 def tagged(name: str, text: str, /, *beside: str, **attributes: object) -> str:
     """`text` in a tag of that name, which neither `text` nor the texts `beside` it contain.
@@ -21,6 +24,17 @@ def tagged(name: str, text: str, /, *beside: str, **attributes: object) -> str:
 def parts(texts: Mapping[str, str]) -> str:
     """Each text in a tag of its own, by its name; no text contains the tag of another. Empty ones are left out."""
     return "\n".join(tagged(name, text, *texts.values()) for name, text in texts.items() if text)
+
+
+def typed(text: str) -> str:
+    """What a person wrote of a prompt that an agent replays: without what was sent along after it."""
+    rest = re.split(r"(?:\A|\n)\s*\[Copilot Kernel\] ", text, maxsplit=1)[0]
+    while end := _SENT_ALONG.search(rest):
+        start = rest.rfind(f"<{end[1]} ", 0, end.start())
+        if start < 0 or rest[start - 1 : start] not in ("", "\n"):
+            break
+        rest = rest[:start].rstrip()
+    return rest
 
 
 def unused_tag(name: str, texts: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from copilot_kernel.acp.messages import (
     ToolCallUpdate,
 )
 from copilot_kernel.acp.parse import parse_permission
-from copilot_kernel.acp.results import parse_initialize, parse_prompt_result, parse_session
+from copilot_kernel.acp.results import parse_initialize, parse_prompt_result, parse_session, parse_sessions
 
 REQUESTS: list[tuple[Any, PermissionRequest]] = [
     ({"toolCall": {"toolCallId": "t"}}, PermissionRequest(ToolCallUpdate("t"), ())),
@@ -134,3 +134,19 @@ def test_a_session_knows_its_mode_and_model_in_each_form(raw: Any, state: Sessio
 def test_a_turn_ends_with_the_agents_own_reason(raw: Any, result: Any) -> None:
     parsed = parse_prompt_result(raw)
     assert (parsed.stop_reason, parsed.usage) == result
+
+
+@pytest.mark.parametrize(
+    ("given", "time"),
+    [
+        (1764400000, "2025-11-29T07:06:40.000+00:00"),
+        (1764400000123, "2025-11-29T07:06:40.123+00:00"),
+        ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"),
+        (-1, ""),
+        (1e300, ""),
+        ([1], ""),
+    ],
+)
+def test_the_time_of_a_session_may_be_a_number(given: object, time: str) -> None:
+    (session,), _ = parse_sessions({"sessions": [{"sessionId": "s", "updatedAt": given}]})
+    assert session.updated_at == time

@@ -344,3 +344,9 @@ def test_a_long_conversation_does_not_make_a_chunk_slow() -> None:
     """Entries cost a copy of their pointers, not a loop over them in Python."""
     long = {size: play(*(ToolCallUpdate(str(n), begins=True) for n in range(size))) for size in (125, 125 * FACTOR)}
     assert is_linear(lambda size: grow(1_000, long[size]), 125)
+
+
+def test_a_replayed_prompt_is_what_the_person_wrote() -> None:
+    prompt = 'Do it.\n<value name="x">\n1\n</value>\n[Copilot Kernel] This prompt was written in a cell.'
+    after = play(Chunk("user", TextBlock(prompt)), start=Conversation())
+    assert [str(each.text) for each in after.entries if isinstance(each, Message)] == ["Do it."]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from msgspec.structs import replace
@@ -129,8 +130,15 @@ def _mode(raw: Json, id_name: str) -> Mode:
 
 def _session(raw: Json) -> SessionInfo:
     session_id = raw["sessionId"] if isinstance(raw.get("sessionId"), str) else ""
-    cwd, title, updated_at = (as_str(raw.get(name)) for name in ("cwd", "title", "updatedAt"))
-    return SessionInfo(session_id, cwd, title, updated_at)
+    cwd, title = (as_str(raw.get(name)) for name in ("cwd", "title"))
+    return SessionInfo(session_id, cwd, title, _time(raw.get("updatedAt")))
+
+
+def _time(raw: Any) -> str:
+    """A time in ISO 8601. It may be a number of seconds, or of milliseconds."""
+    if not isinstance(raw, int | float) or not 0 < raw < 1e14:
+        return as_str(raw)
+    return datetime.fromtimestamp(raw / 1000 if raw > 1e11 else raw, UTC).isoformat(timespec="milliseconds")
 
 
 # -- options ------------------------------------------------------------------------------------------------------

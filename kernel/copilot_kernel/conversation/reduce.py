@@ -32,6 +32,7 @@ from ..acp.messages import (
     UsageUpdate,
 )
 from ..acp.results import short_name, with_mode, with_options
+from ..tags import typed
 from . import calls
 from .model import FINAL, Attachment, Conversation, Entry, Message, Notice, Plan, ToolCall, Unasked
 from .text import GrowingText
@@ -135,7 +136,8 @@ def _chunk(before: Conversation, chunk: Chunk) -> Conversation:
         return _attach(before, chunk.speaker, chunk.block)
     of_task = chunk.speaker == "agent" and _is_of_task(before)
     speaker: Speaker = "thought" if of_task else chunk.speaker
-    return _say(before, speaker, chunk.block.text, chunk.message_id, of_task=of_task)
+    text = typed(chunk.block.text) if speaker == "user" else chunk.block.text
+    return _say(before, speaker, text, chunk.message_id, of_task=of_task)
 
 
 def _is_of_task(before: Conversation) -> bool:
