@@ -86,7 +86,7 @@ def test_who_comes_after_the_end_sees_in_its_place_what_each_turn_changed(chat: 
         chat.send(f"demo: unasked exit 3\nsay The {words} answer.\n")
         chat.ready()
     shown = re.compile(
-        r"The first answer\..*⚠ 1 not asked: 1 command · 1 command, failed.*The second answer\..*1 command, failed",
+        r"The first answer\..*⚠ 1 not asked: 1 command · 1 command failed.*The second answer\..*1 command failed",
         re.DOTALL,
     )
     chat.expect(shown)

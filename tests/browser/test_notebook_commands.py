@@ -5,6 +5,7 @@ import json
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from .axe import findings
 from .driven import CELLS
 from .lab import BOTH, Lab, Notebook
 
@@ -32,25 +33,41 @@ def give(notebook: Notebook, kind: str, name: str, type: str, text: str) -> bool
 
 
 @BOTH
-def test_fix_this_error_is_offered_for_a_cell_with_an_error_and_asks_copilot(
-    context: BrowserContext, lab: Lab, classic: bool
-) -> None:
+def test_a_button_beneath_a_traceback_asks_copilot_to_fix_it(context: BrowserContext, lab: Lab, classic: bool) -> None:
     name = f"fix-{classic}.ipynb"
     notebook = Notebook.new(context, lab, name, "x = 1", "undefined_name", kernel="python3", classic=classic)
     page = notebook.page
-    fix = page.locator(".jp-cell-toolbar [data-command='copilot:fix-error'] >> visible=true")
+    fix = page.get_by_role("button", name="Fix with Copilot")
     notebook.run(0)
     notebook.page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 0; }")
     expect(page.locator(".jp-cell-toolbar [data-command='copilot:ask-about-cell'] >> visible=true")).to_have_count(1)
     expect(fix).to_have_count(0)
     notebook.run(1)
-    notebook.page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1; }")
+    traceback = notebook.output(1).get_by_text("NameError").first
     expect(fix).to_have_count(1)
+    assert fix.bounding_box()["y"] > traceback.bounding_box()["y"]
+    notebook.page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 0; }")
+    assert findings(page, ".jp-Notebook") == []
     fix.click()
     notebook.wait_status("idle")
     assert [source for _, source in cells(notebook)][2] == "%copilot fix"
     expect(notebook.output(2)).to_contain_text("demo")
     expect(notebook.output(2)).not_to_contain_text("not found")
+    expect(fix).to_have_count(1)
+
+
+def test_an_empty_notebook_suggests_prompts_that_fill_its_cell(context: BrowserContext, lab: Lab) -> None:
+    notebook = Notebook.new(context, lab, "empty.ipynb", "")
+    suggested = notebook.page.locator(".copilot-suggestions button")
+    expect(suggested).to_have_text(
+        ["Explain what this project does", "Find a bug and fix it", "Make a plan for a new feature"]
+    )
+    assert findings(notebook.page, ".jp-Notebook") == []
+    suggested.nth(1).click()
+    assert [source for _, source in cells(notebook)] == ["Find a bug and fix it"]
+    expect(suggested).to_have_count(0)
+    notebook.page.keyboard.press("Control+Z")
+    expect(suggested).to_have_count(3)
 
 
 def test_a_prompt_about_a_cell_names_it_and_is_completed_by_typing(context: BrowserContext, lab: Lab) -> None:

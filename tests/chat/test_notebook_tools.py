@@ -13,6 +13,7 @@ from copilot_kernel.chat.notebook_gate import NO_TURN
 from copilot_kernel.chat.notebook_tools import KERNEL_ENDED, NO_CELLS, introduction, is_here
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused
+from copilot_kernel.frontend.vs_code import NO_CHANGES
 from copilot_kernel.mcp_config import McpServer
 from copilot_kernel.notebook.live import RunResult
 from mcp import ClientSession, StdioServerParameters, stdio_client
@@ -140,7 +141,7 @@ async def test_the_first_prompt_that_is_no_command_says_where_the_agent_is(setti
         prompts = [params["prompt"] for method, params in agent.script.heard if method == "session/prompt"]
     assert [[block["text"] for block in prompt] for prompt in prompts] == [
         ["/compact"],
-        ["One", introduction(has_variables=True)],
+        ["One", introduction(FakeNotebook())],
         ["Two"],
     ]
     assert person.said[0] == ("user", "Two")
@@ -173,8 +174,12 @@ async def test_the_next_kernel_tells_that_the_agents_code_has_ended_the_one_befo
 
 
 @pytest.mark.parametrize("has_variables", [True, False])
-def test_the_introduction_is_short(has_variables: bool) -> None:
-    assert len(introduction(has_variables=has_variables)) <= 800
+@pytest.mark.parametrize("why_fixed", ["", NO_CHANGES])
+def test_the_introduction_is_short_and_offers_only_what_works(has_variables: bool, why_fixed: str) -> None:
+    notebook = FakeNotebook()
+    notebook.has_variables, notebook.why_fixed = has_variables, why_fixed
+    text = introduction(notebook)
+    assert (len(text) <= 800, "insert" in text, NO_CHANGES in text) == (True, not why_fixed, bool(why_fixed))
 
 
 async def test_an_agent_that_lives_on_keeps_no_session_with_our_address(settings: Settings) -> None:

@@ -57,7 +57,7 @@ def test_each_prompt_is_a_cell_and_what_came_of_it_its_outputs(program, store, t
     assert plain(cells[3]) == [
         "✗ $ echo counted; exit 3 · Run a command · exit 3 · allowed by you\n  counted",
         "It ended.",
-        "1 command, failed · Copilot, scripted",
+        "1 command failed · Copilot, scripted",
     ]
     assert plain(cells[6]) == ["In plan mode.", "Copilot, scripted · mode: plan"]
     assert plain(cells[9]) == ["■ Stopped"]

@@ -13,6 +13,7 @@ from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.conversation.model import Message, Notice, ToolCall
 from copilot_kernel.conversation.text import GrowingText
 from copilot_kernel.permissions.question import Question
+from copilot_kernel.rendering.report import CELL
 
 Bundle = dict[str, Any]
 
@@ -68,6 +69,7 @@ class RecordingCell:
     """`sent` is every message; `outputs` what a front end would hold, in order."""
 
     guard_seconds = 0.0
+    wording = CELL
 
     def __init__(self, live: bool = True, cell_id: str | None = "cell", seen: bool = True) -> None:
         self.live, self.cell_id = live, cell_id if live else None

@@ -15,7 +15,7 @@ from copilot_kernel.frontend.page_notebook import PageNotebook
 from .recording import Bundle, RecordingCell, call, said
 
 FILES = "This prompt changed a.py, b.py last time"
-SENT = f"ℹ {FILES}. This run starts from the changed files."
+SENT = f"ℹ {FILES}. This run starts from the files as now on disk."
 HOW = "To send the prompt again, change it or set COPILOT_KERNEL_RERUN=run."
 KEPT = f"ℹ Not sent (rerun = keep). {FILES}.\nIts answer stands below. {HOW}"
 LOST = f"ℹ Not sent (rerun = keep). {FILES}.\nIts answer is not recorded. {HOW}"

@@ -113,7 +113,7 @@ def test_the_status_has_everything_that_is_known() -> None:
         "Model Fast (acme/fast)",
         "Careful off",
         "Context 12,000 of 200,000 tokens",
-        "Permissions default",
+        "Permissions Ask first (default)",
         "Allowed without asking Read, Edit",
         "With the next prompt file:///a",
     ]

@@ -10,7 +10,7 @@ from copilot_kernel.frontend.rerun import _saved_turns
 from .session import Session, session
 
 ENDS = ["die 3", "error -32603 No such luck"]
-FOOTER = "Changed one.txt  +1 −1\n1 command, failed · permissions: bypassPermissions"
+FOOTER = "Changed one.txt  +1 −1\n1 command failed · permissions: bypassPermissions"
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ CALLS = (
     ToolCall(3, 1, "three", "pytest", kind="execute", status="completed", raw_output={"exitCode": 1}),
 )
 TURN = TurnOutcome(1, "end_turn", "Done.", CALLS, "s", "Copilot", model="m")
-SUMMARY = "Changed 2 files  +3 −1\n  src/a.py  +2 −1\n  new.md  new\n1 command, failed · Copilot, m"
+SUMMARY = "Changed 2 files  +3 −1\n  src/a.py  +2 −1\n  new.md  new\n1 command failed · Copilot, m"
 
 
 def saved(*, live: bool = True, **options: Any) -> Any:

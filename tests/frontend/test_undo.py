@@ -78,7 +78,7 @@ def test_the_answer_says_what_was_undone_and_it_is_not_announced_when_the_prompt
 
     assert ending()[1]
     changed.run("%undo restore")
-    also = "Also changed during the turn (may not be the agent's): three.txt +1\n"
+    also = "Also changed, perhaps not by the agent: three.txt +1\n"
     assert ending() == (
         f"{UNDONE} · one.txt and two.txt are as they were\n{also}",
         True,
@@ -94,7 +94,7 @@ def test_what_a_command_changed_is_told_beneath_the_answer(tmp_path, project: Pa
             made.run(f"demo: shell echo more >> three.txt; echo {number}", live=live)
             for number, live in (("1", True), ("2", False))
         )
-    assert "Also changed during the turn (may not be the agent's): three.txt +1\n" in live.text
+    assert "Also changed, perhaps not by the agent: three.txt +1\n" in live.text
     assert "Also" not in batch.text
     records = [metadata["copilot_kernel"] for each in (live, batch) for _, metadata in each.outputs if metadata]
     also = [{"path": "three.txt", "what": "changed", "added": 1, "removed": 0}]
@@ -135,8 +135,8 @@ def test_before_anything_changed_and_when_it_is_off(tmp_path):
     (tmp_path / "on").mkdir()
     (tmp_path / "off").mkdir()
     with session(tmp_path / "on") as made:
-        assert "No turn has changed a file" in made.run("%undo").text
-        assert "No turn has changed a file" in made.run("%changes").text
+        assert "Nothing to undo: no file was changed" in made.run("%undo").text
+        assert "Nothing to undo: no file was changed" in made.run("%changes").text
     with session(tmp_path / "off", COPILOT_KERNEL_UNDO="off") as made:
         made.run("demo: say hello")
         assert str(made.run("%undo").error) == UNDO_OFF

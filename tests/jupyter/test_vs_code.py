@@ -207,3 +207,66 @@ def test_a_turn_is_undone_with_a_click(open_window: Open, tmp_path: Path) -> Non
     assert file.read_text() == "old\n"
     pickers = [window.run(window.command("%mode")) for _ in range(2)]  # the second one closes the first
     assert (window.lost, [len(cell.views) for cell in pickers]) == ([], [0, 1])
+    expected = "%copilot %undo 1 restore" if window.language == "python" else "type %undo 1 restore"
+    assert expected in str(window.published)
+
+
+def test_tools_that_change_cells_are_not_offered(open_window: Open) -> None:
+    window = open_window(environ={"COPILOT_KERNEL_DEMO": "mcp-http"})
+    cell = window.run(window.prompt('demo: notebook insert_cell {"source": "x"}'))
+    assert "The notebook has no tool `insert_cell`" in cell.text
+
+
+def test_a_restart_or_reload_with_a_question_open_ends_it_and_the_conversation_goes_on(
+    open_window: Open, tmp_path: Path
+) -> None:
+    environ = {name: str(tmp_path / name) for name in ("COPILOT_KERNEL_STATE", "COPILOT_KERNEL_DEMO_HOME")}
+    window = open_window(environ=environ)
+    window.insert("# Notes")
+    window.save()
+    window.run(window.prompt("demo: remember"))
+    cell = window.start(window.prompt("demo: ask"))
+    window.until(lambda: window.buttons(cell), "buttons")
+    window.save()
+    agents = _agents(window)
+    window.front_end.process.kill()
+    until(lambda: all(map(gone, agents)), "the end of the agent")
+
+    again = open_window(environ=environ)
+    (left,) = [each for each in json.loads(window.path.read_text())["cells"] if "ask" in "".join(each["source"])]
+    assert QUESTION in str(left["outputs"])
+    asked = again.start(next(each for each in again.cells if each.id == left["id"]))
+    again.click(asked, "Deny")
+    again.finish(asked)
+    assert ("denied by you" in asked.text, again.boxes) == (True, [])
+    assert "prompt 4 " in again.run(again.prompt("demo: remember")).text
+
+
+def test_a_question_that_nobody_answers_waits_and_is_answered_by_the_end_of_the_cell(open_window: Open) -> None:
+    window = open_window()
+    cell = window.start(window.prompt("demo: ask"))
+    window.until(lambda: window.buttons(cell), "buttons")
+    window.interrupt(cell)
+    assert ("Stopped by you" in cell.text, window.boxes, cell.views) == (True, [], [])
+
+
+def test_a_notebook_goes_from_vs_code_to_jupyterlab_and_back(open_window: Open, tmp_path: Path) -> None:
+    """JupyterLab names cells by their ids in the file, and keeps the outputs that VS Code has written."""
+    environ = {"COPILOT_KERNEL_ALLOW": '["Edit"]', "COPILOT_KERNEL_RERUN": "keep"}
+    environ |= {name: str(tmp_path / name) for name in ("COPILOT_KERNEL_STATE", "COPILOT_KERNEL_DEMO_HOME")}
+    window, file = open_window(environ=environ), tmp_path / "work" / "a.txt"
+    file.write_text("old\n")
+    window.insert("# Notes")
+    window.save()
+    window.run(window.prompt("demo: say Gladly.\nedit a.txt old => new"))
+    window.save()
+    (cell,) = [each for each in window.cells if "Gladly" in each.source]
+    window.front_end.process.kill()
+
+    lab = open_window(environ={**environ, "JPY_SESSION_NAME": str(window.path)})
+    again = next(each for each in lab.cells if each.id == cell.id)
+    for uri in (cell.id, again.uri):
+        file.write_text("old\n")
+        again.uri = uri
+        kept = lab.run(again)
+        assert ("Not sent (rerun = keep)" in kept.text, file.read_text()) == (True, "old\n")

@@ -41,6 +41,7 @@ class FakeNotebook:
     """A `NotebookInTurn`. `run` says what running a source gives; `done` holds what was done, in order."""
 
     has_variables = True
+    why_fixed = ""
     paths: tuple[str, ...] = ()
     reporter = PageReporter()
 
@@ -110,6 +111,7 @@ class FakeNotebook:
 
     async def edit(self, id: str, expected: str, source: str) -> None:
         self._check(id, expected)
+        self.put(id, source=source)
         self.done.append(("edit", id, source))
 
     async def delete(self, id: str, expected: str) -> None:

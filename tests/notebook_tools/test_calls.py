@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import pytest
 from copilot_kernel.acp.messages import Diff, TextBlock
-from copilot_kernel.notebook.calls import NO_PAGE, OVER, UnknownTool
+from copilot_kernel.notebook.calls import NO_PAGE, OVER, RUN_PYTHON, SHOW_CODE, UnknownTool
 from copilot_kernel.notebook.live import RunResult
 from copilot_kernel.notebook.tools import tools_for
 from copilot_kernel.tags import tagged
@@ -157,6 +157,16 @@ async def test_one_question_covers_inserting_and_running() -> None:
     assert desk.notebook.done == [("insert", "y = 2", "code", None), ("run", "new")]
 
 
+async def test_one_question_covers_editing_and_running() -> None:
+    desk = Desk()
+    text = await desk.call("edit_cell", id="c1", expected="x = 1", source="y = 2", run=True)
+    assert text == f"Edited the cell c1. It ran as [7].\n{put_out('ran y = 2', 'c1')}"
+    ((_, proposal),) = desk.gate.asked
+    assert (proposal.title, proposal.runs) == ("Edit cell 1 and run it", True)
+    assert proposal.content == (Diff("a.ipynb#c1", "x = 1", "y = 2"),)
+    assert desk.notebook.done == [("edit", "c1", "y = 2"), ("run", "c1")]
+
+
 async def test_a_cell_that_was_inserted_but_not_run_is_named() -> None:
     desk = Desk()
 
@@ -176,6 +186,23 @@ async def test_without_a_page_cells_are_read_but_not_changed() -> None:
         assert NO_PAGE in await desk.call(name, **CALLS[name])
     assert "It ran" in await desk.call("run_python", code="1")
     assert [name for name, _ in desk.gate.asked] == ["read_notebook", "run_python"]
+
+
+READS = {"read_notebook", "read_cell", "read_output"}
+
+
+@pytest.mark.parametrize(("has_variables", "hint", "offered"), [
+    (True, RUN_PYTHON, {"list_variables", "inspect_variable", "run_python", *READS}),
+    (False, SHOW_CODE, READS),
+])  # fmt: skip
+async def test_where_cells_cannot_be_changed_no_tool_for_that_is_offered_and_calls_say_what_to_do(
+    has_variables: bool, hint: str, offered: set[str]
+) -> None:
+    desk = Desk(saved=True)
+    desk.notebook.why_fixed, desk.notebook.has_variables = "Not in this place.", has_variables
+    assert {tool["name"] for tool in desk.calls.listing()} == offered
+    assert await desk.call("edit_cell", **CALLS["edit_cell"]) == f"failed: Not in this place. {hint}"
+    assert desk.gate.asked == []
 
 
 # -- running ----------------------------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def test_any_text_can_be_taken_for_a_diff(text):
     (between(None, "a\n" * 17), 12, ["5 more changed lines"]),
     (between("a\n" * 20, "b\n" * 21, WHOLE), 12, ["29 more changed lines"]),
     (between("a\n" * 4, "", WHOLE), 4, []),
-    (between("a\n" * 45, "", WHOLE), 0, ["45 removed lines"]),
+    (between("a\n" * 45, "", WHOLE), 12, ["33 more changed lines"]),
     (between("a\n" * 5, "", Excerpt(2, "b\n", "b\n")), 5, []),
 ])  # fmt: skip
 def test_the_first_changes_are_in_view_and_the_fold_says_how_many_follow(change, in_view, folds):

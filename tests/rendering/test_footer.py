@@ -90,7 +90,7 @@ def test_a_turn_that_was_stopped_says_so_and_no_more_than_one_should_know() -> N
 
 @pytest.mark.parametrize(("more", "words"), [
     ({"changes": TurnChanges(commands=("ls",))}, "a"),
-    ({"changes": TurnChanges(commands=("ls",), failed=1)}, "1 command, failed · a"),
+    ({"changes": TurnChanges(commands=("ls",), failed=1)}, "1 command failed · a"),
     ({"changes": TurnChanges(commands=("ls", "pwd"), failed=1, refused=3)}, "3 denied · 2 commands, 1 failed · a"),
     ({"undone": ("a.py",)}, f"{UNDONE} · a.py is as it was\na"),
     ({"undone": ("a", "b", "cell 2")}, f"{UNDONE} · a, b and cell 2 are as they were\na"),

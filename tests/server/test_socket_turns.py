@@ -66,7 +66,7 @@ async def test_the_end_says_what_changed_and_ran_if_anything_did(speaker: Speake
     (environment / "a.txt").write_text("old\n")
     speaker.session.join(page := Listener(with_html=True))
     assert (await speaker.say("demo: edit a.txt old => new\nunasked echo out; exit 3"))[-1]["changes"] == (
-        "Changed a.txt  +1 −1\n⚠ 1 not asked: 1 command · 1 command, failed"
+        "Changed a.txt  +1 −1\n⚠ 1 not asked: 1 command · 1 command failed"
     )
     assert page.of("done")[0]["html"].count("<details>") == 1
     assert "changes" not in (await speaker.say("demo: say Yes."))[-1]

@@ -179,6 +179,6 @@ def _edit_and_run(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:
     """
     run_cell = _TOOLS["run_cell"].rule_name
     given = {"server": OWN_SERVER, "tool": tool.name, "path": proposal.path}
-    # An insertion is shown as what runs: a call that runs changes no file in the sense of the rules.
+    # A change is shown as what runs: a call that runs changes no file in the sense of the rules.
     code = tuple(TextBlock(fenced(each.new_text)) if isinstance(each, Diff) else each for each in proposal.content)
     return replace(_described(key, tool, proposal), name=run_cell, content=code, raw_input=given)

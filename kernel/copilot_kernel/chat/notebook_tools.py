@@ -23,7 +23,7 @@ from ..acp.messages import Block, Json, TextBlock
 from ..config import Settings
 from ..mcp_config import OWN_SERVER, McpServer
 from ..notebook import bridge
-from ..notebook.calls import NotebookCalls
+from ..notebook.calls import RUN_PYTHON, SHOW_CODE, NotebookCalls
 from ..notebook.live import LiveNotebook
 from ..notebook.server import Endpoint, NotebookServer
 from .notebook_gate import NotebookGate
@@ -46,6 +46,7 @@ _CODE = (
     "list_variables and inspect_variable show the user's live variables; insert_cell with `run` adds code to keep and "
     "shows its figures; run_python is for a quick look. "
 )
+_FIXED_CODE = f"list_variables and inspect_variable show the user's live variables. {RUN_PYTHON}"
 KERNEL_ENDED = "The agent's code ended the kernel, or the kernel was restarted: all variables are lost."
 _ASKS = "The user is asked before anything is changed or run; do not ask in words as well."
 
@@ -137,7 +138,7 @@ class NotebookTools:
         """Return what goes with the first prompt of a session."""
         if self._notebook is None or self._current is None:
             return ()
-        return (TextBlock(introduction(has_variables=self._notebook.has_variables) + self._kernel_before),)
+        return (TextBlock(f"{introduction(self._notebook)}{self._kernel_before}"),)
 
     async def close(self) -> None:
         """End the server, and every call."""
@@ -163,9 +164,11 @@ class NotebookTools:
                 offer.file.unlink()
 
 
-def introduction(*, has_variables: bool) -> str:
+def introduction(notebook: LiveNotebook) -> str:
     """Tells the agent where it is and which tools it has, in at most 800 characters."""
-    return _WHERE + (_CODE if has_variables else _CELLS) + _ASKS
+    if notebook.why_fixed:
+        return f"{_WHERE}{notebook.why_fixed} {_FIXED_CODE if notebook.has_variables else SHOW_CODE} {_ASKS}"
+    return _WHERE + (_CODE if notebook.has_variables else _CELLS) + _ASKS
 
 
 def is_here(agent: str) -> bool:

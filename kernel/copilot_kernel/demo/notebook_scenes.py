@@ -11,7 +11,7 @@ from .stage import Stage
 _PLOT = re.compile(r"\bmean of `?(?P<column>\w+)`? in `?(?P<table>\w+)", re.IGNORECASE)
 _CELL = re.compile(r'^<(notebook-cell\S*) number="\d+" id="([^"]+)"[^\n]*>\n(.*?)\n</\1>$', re.MULTILINE | re.DOTALL)
 _PART = re.compile(r'^<(cell-\S+)(?: kind="(\w+)")?>\n(.*?)\n</\1>$', re.MULTILINE | re.DOTALL)
-_NO_PAGE = re.compile("No (open )?page ")
+_NO_PAGE = re.compile("No (open )?page |Cells cannot |The notebook has no tool ")
 _MISSPELT = re.compile(r"name '(\w+)' is not defined")
 
 FIGURE = """import matplotlib.pyplot as plt
@@ -46,20 +46,11 @@ async def play(stage: Stage, prompt: str) -> bool:
 
 
 async def _plot(stage: Stage, table: str, column: str) -> None:
-    """Inspect the table, insert a cell that draws, run it, and say what came out.
-
-    Without a page there are no cells to insert: then the code runs below the prompt.
-    """
+    """Inspect the table, insert a cell that draws, run it, and say what came out."""
     dates = re.search(r"^  (\w+): datetime", await call(stage, "inspect_variable", name=table), re.MULTILINE)
     source = (FIGURE if dates else CHART).format(table=table, column=column, dates=dates[1] if dates else "")
     await stage.stream(f"I add a cell that draws the mean of `{column}` for each month.\n\n")
-    try:
-        ran = await call(stage, "insert_cell", source=source, run=True)
-    except ToolFailed as error:
-        if not _NO_PAGE.match(str(error)):
-            raise
-        await stage.stream("No page shows the notebook, so I run the code without a cell.\n\n")
-        ran = await call(stage, "run_python", code=source)
+    ran = await _change_and_run(stage, "insert_cell", source)
     output = "\n".join(text for *_, text in _PART.findall(ran))
     await stage.stream(f"This came out:\n\n```text\n{output}\n```\n")
 
@@ -78,6 +69,16 @@ async def _fix(stage: Stage, prompt: str) -> None:
     if not (close := difflib.get_close_matches(wrong, sorted(known), 1)):
         raise ToolFailed(f"the demo agent knows no name like `{wrong}`.")
     await stage.stream(f"There is no `{wrong}`; `{close[0]}` is meant.\n\n")
-    await call(stage, "edit_cell", id=id, expected=source, source=re.sub(rf"\b{wrong}\b", close[0], source))
-    await call(stage, "run_cell", id=id)
-    await stage.stream(f"The cell said `{wrong}` where it meant `{close[0]}`. I corrected that, and it ran.")
+    await _change_and_run(stage, "edit_cell", re.sub(rf"\b{wrong}\b", close[0], source), id=id, expected=source)
+    await stage.stream(f"The cell said `{wrong}` where it meant `{close[0]}`. Corrected, it ran.")
+
+
+async def _change_and_run(stage: Stage, tool: str, source: str, **more: str) -> str:
+    """Change a cell with `tool` and run it; where no cell can be changed, run the code below the prompt."""
+    try:
+        return await call(stage, tool, source=source, run=True, **more)
+    except ToolFailed as error:
+        if not _NO_PAGE.match(str(error)):
+            raise
+    await stage.stream(f"Cells cannot be changed here, so I run this without one:\n\n```python\n{source}\n```\n\n")
+    return await call(stage, "run_python", code=source)

@@ -14,7 +14,7 @@ from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, Text
 from ..chat import choices
 from ..chat.choices import Choice, SessionSetting
 from ..chat.running_files import instructions
-from ..config import BUILT_IN_AGENTS, folder_beside
+from ..config import BUILT_IN_AGENTS, MODE_NAMES, folder_beside
 from ..errors import UsageError
 from ..mcp_config import McpServer, describe
 from ..rendering.attachment import context_name
@@ -115,7 +115,7 @@ def _facts(now: CommandState) -> Iterator[tuple[str, str]]:
     yield "Sandbox", now.sandbox
     yield "Agent process", now.sharing if now.live else ""
     yield "Its own commands and modes", "; ".join(now.standing)
-    yield "Permissions", book.mode
+    yield "Permissions", f"{MODE_NAMES[book.mode]} ({book.mode})"
     yield "Allowed without asking", ", ".join(book.texts("allow"))
     yield "Always asked about", ", ".join(book.texts("ask"))
     yield "Denied", ", ".join(book.texts("deny"))

@@ -8,12 +8,15 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import zmq
 
 from ..rendering.plain import whole
 from .vs_code import is_cell
+
+if TYPE_CHECKING:
+    from ..rendering.report import Wording
 
 Message = dict[str, Any]
 Bundle = dict[str, Any]
@@ -111,6 +114,13 @@ class Cell:
         self.shown: dict[object, Output] = {}
         """The last state of each display, in order."""
         self._errors: list[Message] = []
+
+    @property
+    def wording(self) -> Wording:
+        """Words for what is typed in such a cell."""
+        from ..rendering.report import CELL
+
+        return CELL
 
     async def widgets_known(self) -> None:
         """Wait until `front_end.widgets_seen` is known, where that is being found out."""

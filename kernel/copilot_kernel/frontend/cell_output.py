@@ -22,6 +22,7 @@ class CellOutput(CommandOutput):
 
     def __init__(self, cell: Cell, pickers: Pickers, confirmed: set[str]) -> None:
         self._cell, self._pickers, self._confirmed, self.live = cell, pickers, confirmed, cell.live
+        self.wording = cell.wording
 
     def display(self, data: Bundle, /) -> None:
         """Show one more thing."""

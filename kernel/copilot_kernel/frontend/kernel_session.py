@@ -107,7 +107,7 @@ class KernelSession(ChatRunner):
             async with self._notebook.asked_by(cell) if self._notebook and needs_notebook else nullcontext():
                 turn = await self._do(cell, steps, f"{code}{values or ''}", values)
         except CopilotError as error:
-            cell.display(render_failure(error))
+            cell.display(render_failure(error, cell.wording))
             raise
         finally:
             self._pickers.close_stale()

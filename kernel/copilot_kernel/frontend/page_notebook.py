@@ -25,7 +25,7 @@ from .page_comm import Page
 from .page_reporter import Blocked, PageReporter
 from .pages import Pages
 from .saved_notebook import folders_of_page, read_saved
-from .vs_code import is_cell
+from .vs_code import NO_CHANGES, is_cell
 
 BRIEF_CHARS = 4000
 """Limit of each text in an output, when the whole notebook is read."""
@@ -54,7 +54,8 @@ class PageNotebook(LiveNotebook):
     async def asked_by(self, cell: Cell) -> AsyncIterator[None]:
         """Inside, `cell` waits for what is done in the notebook."""
         page = None
-        if cell.live and cell.cell_id and not is_cell(cell.cell_id):
+        self.why_fixed = NO_CHANGES if is_cell(cell.cell_id) else ""
+        if cell.live and cell.cell_id and not self.why_fixed:
             page = self._pages.of(cell)
         self.reporter, self._below = PageReporter(page, cell.saved_id, self._blocked), cell.saved_id
         try:

@@ -94,4 +94,6 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
 
     def closing_line(self, answer: PermissionAnswer) -> Notice:
         call, words = self.question.call, answer.words(self.question.options)
+        if self.question.head:
+            return Notice(-self.question.key, call.turn, "info", f"{visible_line(self.question.head)} {words}")
         return Notice(-self.question.key, call.turn, "info", words, visible_line(call.best_title))

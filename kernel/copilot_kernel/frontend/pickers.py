@@ -43,7 +43,7 @@ class Pickers:
             self._open[name] = OpenPicker(cell, menu, partial(self._apply, name, apply))
         except Exception:
             _log.exception("widgets failed; the choices are shown as text")
-            cell.display(render_report(menu.static))
+            cell.display(render_report(menu.static, cell.wording))
 
     def close(self, name: str) -> None:
         """Close the picker of the command `name`, if there is one: what it shows may not be true any more."""
@@ -83,7 +83,7 @@ class OpenPicker:
         self._list_id, self._picker_id = uuid4().hex, uuid4().hex
         with cell.owning():
             self._widget = Picker(menu.fields, self._on_pick)
-        cell.display(_hideable(render_report(menu.static)), display_id=self._list_id)
+        cell.display(_hideable(render_report(menu.static, cell.wording)), display_id=self._list_id)
         cell.display({**self._widget.bundle(), "text/plain": ""}, display_id=self._picker_id)
 
     @property

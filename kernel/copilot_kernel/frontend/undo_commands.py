@@ -29,7 +29,7 @@ PUT_BACK, PUT_BACK_WHICH = "Restore {}?", "What should be restored?"
 MAX_PROMPT_CHARS = 60
 MAX_FILE_BUTTONS = 50
 """Uncertain files with a button of their own."""
-NO_CHANGES = "No turn has changed a file since the agent's conversation was opened here."
+NO_CHANGES = "Nothing to undo: no file was changed in this conversation."
 NOTHING_LEFT = "Nothing to restore."
 ONLY_RAN = "Nothing to restore: this turn only ran {}."
 HOW_TO_RESTORE = "Without buttons, type %undo {} restore."

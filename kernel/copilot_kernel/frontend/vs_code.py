@@ -13,6 +13,8 @@ HOLD_SECONDS = 0.5
 """VS Code forgets displays that come before it has cleared the cell's outputs: they can never be updated."""
 DRAW_SECONDS = 20.0
 """Within which buttons appear, where they can: the page loads their code from elsewhere."""
+NO_CHANGES = "Cells cannot be changed in VS Code."
+"""Told to the agent."""
 AS_SAVED = "In VS Code, the agent sees the cells of this notebook as they were saved last. Save the notebook first."
 
 

@@ -8,10 +8,13 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..frontend.cell import Cell
 from .front_end import WidgetSupport, clicks_arrive, request
+
+if TYPE_CHECKING:
+    from ..rendering.report import Wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,14 @@ class _StockKernel:
         return name
 
 
+def magic_wording() -> Wording:
+    """The wording of a Python notebook and of IPython's terminal."""
+    from ..frontend.commands import TABLE
+    from ..rendering.report import Wording
+
+    return Wording(prefix="%copilot %", commands=frozenset(TABLE))
+
+
 class IPythonCell(Cell):
     """The cell that runs now. `loop` is the kernel's, where the cell is awaited; None where it blocks its thread."""
 
@@ -53,6 +64,11 @@ class IPythonCell(Cell):
         stock = _StockKernel(kernel, widgets, clicks=loop is not None)
         super().__init__(stock, asked, live=live, cell_id=metadata.get("cellId"))
         self._ipykernel, self._widgets, self._loop = kernel, widgets, loop
+
+    @property
+    def wording(self) -> Wording:
+        """Words for a cell of Python, where commands begin with the magic."""
+        return magic_wording()
 
     async def widgets_known(self) -> None:
         """Wait until it is known whether the front end has widgets."""
@@ -85,6 +101,11 @@ class ShellCell(Cell):
         self.live, self.cell_id, self.widgets = live, None, False
         self.session = self.request_id = self.source = self.saved_id = self._left_empty = ""  # a terminal has none
         self.shown = {}
+
+    @property
+    def wording(self) -> Wording:
+        """Words for a cell of Python, where commands begin with the magic."""
+        return magic_wording()
 
     @contextmanager
     def owning(self) -> Iterator[None]:

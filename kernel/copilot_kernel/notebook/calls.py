@@ -41,6 +41,8 @@ NO_PAGE = (
     "No open page shows the notebook to this cell, so its cells can only be read, as they were saved last. "
     "A console cannot change cells: they can be changed if the user asks in a cell of the notebook."
 )
+SHOW_CODE = "Show the code in your answer."
+RUN_PYTHON = f"Run code with run_python. {SHOW_CODE}"
 _PROMPT = re.compile(r"(?:^|=)[ \t]*%%?copilot\b|run_(?:line|cell)_magic\(\s*['\"]copilot['\"]", re.MULTILINE)
 _OWN_PROMPT = "Code with %copilot cannot be run by a tool: it would wait for itself."
 
@@ -72,7 +74,7 @@ class NotebookCalls:
 
     def listing(self) -> list[Json]:
         """The result of `tools/list`."""
-        return [tool.listing for tool in self._tools.values()]
+        return [tool.listing for tool in self._tools.values() if tool.needs_no_page or not self._notebook.why_fixed]
 
     async def call(self, name: str, given: Any) -> Json:
         """The result of `tools/call`. Raises UnknownTool."""
@@ -163,30 +165,37 @@ class NotebookCalls:
 
         async def work() -> Result:
             id = await self._notebook.insert(source, type, after)
-            inserted = f"Inserted the cell {id}."
-            if not runs:
-                return Result(inserted)
-            try:
-                ran = of_run(await self._run(id, source))
-            except NotebookError as error:
-                raise NotebookError(f"{inserted} It was not run: {error}", error.hint) from error
-            return Result(f"{inserted} {ran.text}", ran.images, ran.ok)
+            return await self._changed(f"Inserted the cell {id}.", id, source, runs=runs)
 
         diff = Diff(document.path_of("new cell"), None, source)
         return await self._do(call, Proposal(title, (diff,), document.path, runs=runs, cell_type=type), work)
 
     async def _edit_cell(self, call: _Call) -> Result:
         document, cell = await self._expected(call)
-        given, source = call.args["expected"], call.args["source"]
+        given, source, runs = call.args["expected"], call.args["source"], bool(call.args.get("run"))
         source = source if given == cell.source else edited(cell.source, source)
+        if runs:
+            document.runnable(cell.id)
+            _check_no_prompt(source)
 
         async def work() -> Result:
             await self._notebook.edit(cell.id, cell.source, source)
-            return Result(f"Edited the cell {cell.id}.")
+            return await self._changed(f"Edited the cell {cell.id}.", cell.id, source, runs=runs)
 
         diff = Diff(document.path_of(cell.id), cell.source, source)
-        proposal = Proposal(f"Edit {document.name(cell.id)}", (diff,), document.path, cell_type=cell.type)
+        title = f"Edit {document.name(cell.id)}{' and run it' if runs else ''}"
+        proposal = Proposal(title, (diff,), document.path, runs=runs, cell_type=cell.type)
         return await self._do(call, proposal, work)
+
+    async def _changed(self, done: str, id: str, source: str, *, runs: bool) -> Result:
+        """Return the result of a change, `done`; with `runs`, of running the cell as well."""
+        if not runs:
+            return Result(done)
+        try:
+            ran = of_run(await self._run(id, source))
+        except NotebookError as error:
+            raise NotebookError(f"{done} It was not run: {error}", error.hint) from error
+        return Result(f"{done} {ran.text}", ran.images, ran.ok)
 
     async def _delete_cell(self, call: _Call) -> Result:
         document, cell = await self._expected(call)
@@ -284,6 +293,8 @@ class NotebookCalls:
 
     async def _read(self) -> _Document:
         """The cells as a page shows them. Raises NoPage."""
+        if why := self._notebook.why_fixed:
+            raise NoPage(why, RUN_PYTHON if self._notebook.has_variables else SHOW_CODE)
         state = await self._notebook.read(None, outputs=False)
         if state.saved:
             raise NoPage(NO_PAGE)

@@ -98,6 +98,8 @@ class LiveNotebook(Protocol):
 
     has_variables: bool = False
     """True if there is a namespace: tools for variables and code are offered only then."""
+    why_fixed: str = ""
+    """Why its cells cannot be changed, for the agent; empty if they can. It decides which tools are offered."""
 
     async def open_notebooks(self) -> Sequence[str]:
         """Absolute paths of the notebooks that the user has open, as far as they are known. Raises nothing."""

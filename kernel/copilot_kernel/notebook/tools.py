@@ -87,6 +87,11 @@ class Tool:
         return f"mcp__{OWN_SERVER}__{self.name}"
 
     @property
+    def needs_no_page(self) -> bool:
+        """It changes and runs no cell."""
+        return self.kind == "read" or self.name == "run_python"
+
+    @property
     def listing(self) -> dict[str, Any]:
         """Return the tool as in `tools/list`. Agents do not ask about tools annotated as read-only.
 
@@ -143,7 +148,7 @@ _EXPECTED = Parameter(
 )
 _OFFSET = Parameter("offset", "integer", "Where to continue a text that was cut.", default=0, range=(0, 10**9))
 _SOURCE = Parameter("source", "string", "The whole source of the cell.", required=True)
-_RUN = Parameter("run", "boolean", "Also run the new code cell; the user is asked once for both.", default=False)
+_RUN = Parameter("run", "boolean", "Also run the code cell; the user is asked once for both.", default=False)
 
 _TOOLS = (
     Tool(
@@ -205,7 +210,7 @@ _TOOLS = (
         "edit_cell",
         "edit",
         "Replace the source of a cell. The user can undo it in one step.",
-        (_id(), _EXPECTED, _SOURCE),
+        (_id(), _EXPECTED, _SOURCE, _RUN),
     ),
     Tool("delete_cell", "edit", "Delete a cell.", (_id(), _EXPECTED)),
     Tool(

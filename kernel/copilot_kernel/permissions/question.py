@@ -81,6 +81,8 @@ class PermissionAnswer:
         verb = "allowed" if self.allows else "denied" if self.rejects else "answered"
         if self.option is None:
             return f"not run ({self.reason or 'no answer'})"
+        if self.by == "none" and self.allows:  # the call was left to its tool, which decides
+            return ""
         if self.by != "you":
             return f"{verb}{' by ' if self.by in ('rule', 'mode') else ': '}{self.reason}"
         kind = self.option.kind

@@ -281,21 +281,16 @@ def change_html(change: Change, path: str = "", *, gaps: bool = True) -> str:
     rows = [*_rows(change, path, gaps=gaps)]
     end = len(rows) - folded_lines(change)
     shown, rest = ("".join(part) for part in (rows[:end], rows[end:]))
-    box = pre(shown, _LINES) if shown else ""
+    box = pre(shown, _LINES)
     if not rest:
         return box
     count = sum(line.mark in "+-" for line in change.lines[end:])
-    return box + fold(muted(f"{count} {'more changed' if shown else 'removed'} lines"), pre(rest, _LINES))
+    return box + fold(muted(f"{count} more changed lines"), pre(rest, _LINES))
 
 
 def folded_lines(change: Change) -> int:
-    """Count the lines that `change_html` folds: all behind the first changes, but never only context.
-
-    Where every line is removed there is nothing to read, so all are folded.
-    """
+    """Count the lines that `change_html` folds: all behind the first changes, but never only context."""
     marks = [index for index, line in enumerate(change.lines) if line.mark in "+-"]
-    if len(marks) > _FEW and all(line.mark in "-@" for line in change.lines):
-        return len(change.lines)
     return len(change.lines) - marks[_IN_VIEW - 1] - 1 if len(marks) > _IN_VIEW + _FEW else 0
 
 

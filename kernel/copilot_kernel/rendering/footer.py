@@ -36,7 +36,7 @@ MAX_REVIEWED_LINES = 2_000
 """Limit of all files together: the calls above show each change, too."""
 MAX_ALSO_LINES = 500
 """Limit of all files together that changed meanwhile."""
-ALSO = "Also changed during the turn (may not be the agent's)"
+ALSO = "Also changed, perhaps not by the agent"
 _BEYOND = "beyond its edits"
 _MAX_NAMED, _MAX_NAMED_IN_TEXT = 3, 10
 UNDONE = "↶ Undone"
@@ -130,8 +130,7 @@ def _remarks(turn: TurnOutcome, changes: TurnChanges) -> Iterable[tuple[str, str
     unasked, mode, context = turn.unasked_calls, turn.permission_mode, turn.context
     opened = ", ".join(map(visible_line, dict.fromkeys(changes.opened)))
     count, failed = len(changes.commands), changes.failed
-    which = "failed" if count == 1 else f"{failed} failed"
-    ran = f"{count} command{'s' * (count > 1)}{f', {which}' * bool(failed)}"
+    ran = f"{count} commands{f', {failed} failed' * bool(failed)}" if count > 1 else "1 command failed"
     percent = 100 * context.used // context.size if context and context.used and context.size else 0
     return (
         (_STOP_REASONS.get(turn.stop_reason, f"stopped: {one_line(turn.stop_reason)}"), AMBER),

@@ -23,7 +23,7 @@ _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff", "detailedContent"
 _CONTENT_NAMES = ("contents", "content")
 _ATTACHED = ImageBlock | AudioBlock | EmbeddedResource | ResourceLink
 _CODE_NAMES = ("exitCode", "exit_code", "exit", "returncode")
-_SHELL_EXIT = re.compile(r"\n?<shellId: [^\s>]{1,64} completed with exit code (-?\d{1,9})>\s*$")
+_SHELL_EXIT = re.compile(r"\n?<(?:shellId: [^\s>]{1,64} completed|exited) with exit code (-?\d{1,9})>\s*$")
 _PLAN_TABLE = re.compile(r"\b(?:INTO|UPDATE|FROM|TABLE(?: IF NOT EXISTS)?)\s+(?:todos|todo_deps)\b", re.IGNORECASE)
 _EXIT_LINE = re.compile(r"Exit code (\d{1,9})(?:\n|$)")
 

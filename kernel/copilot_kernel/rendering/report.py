@@ -30,7 +30,7 @@ class Wording:
         text = text.replace(_RETRY, self.retry)
         if not self.commands:
             return text
-        return re.sub(rf"%(?=(?:{'|'.join(map(re.escape, self.commands))})\b)", self.prefix, text)
+        return re.sub(rf"(?<!%copilot )%(?=(?:{'|'.join(map(re.escape, self.commands))})\b)", self.prefix, text)
 
 
 CELL = Wording()

@@ -2,7 +2,8 @@
 // The commands of palette, cell toolbar, context menu and shortcuts.
 
 import { copilotKernel, languageOf, loadExtension } from './kernels.js';
-import { FIX, fixOf, promptAbout } from './prompts.js';
+import { button, equip } from './outputs.js';
+import { FIX, fixOf, isOfCopilot, promptAbout } from './prompts.js';
 
 /**
  * @typedef {import('@jupyterlab/application').JupyterFrontEnd} JupyterFrontEnd
@@ -19,46 +20,45 @@ export const COMMANDS = {
   question: 'copilot:go-to-question',
 };
 const CHAT_ID = 'copilot-kernel-chat';
+const FIX_BUTTON = 'copilot-fix';
 
 export class Commands {
   #app;
   #tracker;
   #shared;
-  #icons;
+  #icon;
   #questions;
   /** @type {import('@jupyter/ydoc').ISharedCell | undefined} */
   #followed;
 
   /**
    * @param {JupyterFrontEnd} app @param {INotebookTracker} tracker @param {import('./plugin.js').Shared} shared
-   * @param {Record<'ask' | 'fix', import('@jupyterlab/ui-components').LabIcon>} icons
+   * @param {import('@jupyterlab/ui-components').LabIcon} icon
    * @param {import('./questions.js').Questions} questions
    */
-  constructor(app, tracker, shared, icons, questions) {
+  constructor(app, tracker, shared, icon, questions) {
     this.#app = app;
     this.#tracker = tracker;
     this.#shared = shared;
-    this.#icons = icons;
+    this.#icon = icon;
     this.#questions = questions;
     this.#add();
     tracker.activeCellChanged.connect(() => this.#follow());
+    equip(tracker, 'jp-OutputArea-output', panel => element => this.#offerFix(panel, element));
   }
 
   #add() {
     const { commands } = this.#app;
-    /** Toolbars show the icon alone. @param {string} label */
-    const labelled = label => (/** @type {any} */ args) => (args.toolbar ? '' : label);
     commands.addCommand(COMMANDS.ask, {
-      label: labelled('Ask Copilot about this cell'),
+      label: (/** @type {any} */ args) => (args.toolbar ? '' : 'Ask Copilot about this cell'), // toolbars show the icon alone
       caption: 'Ask Copilot about this cell',
-      icon: this.#icons.ask,
+      icon: this.#icon,
       isEnabled: () => this.#language !== '',
       execute: () => this.#ask(),
     });
     commands.addCommand(COMMANDS.fix, {
-      label: labelled('Fix this error with Copilot'),
+      label: 'Fix this error with Copilot',
       caption: 'Fix this error with Copilot',
-      icon: this.#icons.fix,
       isEnabled: () => this.#canFix,
       isVisible: () => this.#canFix,
       execute: () => this.#fix(),
@@ -68,7 +68,7 @@ export class Commands {
       isEnabled: () => copilotKernel(this.#app) !== undefined,
       execute: () => commands.execute('notebook:create-new', { kernelName: copilotKernel(this.#app) }),
     });
-    commands.addCommand(COMMANDS.chat, { label: 'Open Copilot chat', icon: this.#icons.ask, execute: () => this.#openChat() });
+    commands.addCommand(COMMANDS.chat, { label: 'Open Copilot chat', icon: this.#icon, execute: () => this.#openChat() });
     commands.addCommand(COMMANDS.question, {
       label: 'Go to the open question',
       isEnabled: () => this.#questions.hasAny(this.#tracker.currentWidget),
@@ -113,6 +113,23 @@ export class Commands {
     const editor = panel.content.activeCell?.editor;
     editor?.focus();
     editor?.setCursorPosition({ line: editor.lineCount - 1, column: editor.getLine(editor.lineCount - 1)?.length ?? 0 });
+  }
+
+  /** A button beneath the traceback of a cell of Python. @param {NotebookPanel} panel @param {Element} element */
+  #offerFix(panel, element) {
+    const { content } = panel;
+    const child = element.parentElement;
+    const cell = content.widgets.find(({ node }) => node.contains(element));
+    const { model, outputArea } = /** @type {import('@jupyterlab/cells').CodeCell} */ (cell);
+    const number = outputArea.widgets.findIndex(({ node }) => node === child);
+    const isOurs = isOfCopilot(model.sharedModel.getSource()) || languageOf(this.#app, panel) !== 'python';
+    if (!child || isOurs || model.outputs.get(number)?.type !== 'error' || child.querySelector(`.${FIX_BUTTON}`)) return;
+    const fix = button('Fix with Copilot', () => {
+      content.activeCellIndex = content.widgets.findIndex(({ node }) => node.contains(element));
+      void this.#app.commands.execute(COMMANDS.fix);
+    });
+    fix.className = FIX_BUTTON;
+    child.append(fix);
   }
 
   async #fix() {
@@ -162,7 +179,7 @@ export class Commands {
     widget.addClass('copilot-chat-panel');
     widget.node.append(frame);
     widget.id = CHAT_ID;
-    widget.title.icon = this.#icons.ask;
+    widget.title.icon = this.#icon;
     widget.title.caption = 'Copilot chat';
     widget.title.closable = true;
     return widget;

@@ -148,7 +148,7 @@ export class MissedTurns {
       const { id } = this.#document.insert({ source: turn.source, type: 'code', after: cell.model.id });
       this.#take(turn, this.#document.codeCell(id));
     });
-    offer.append(`“${oneLine(turn.source, MAX_TITLE)}” went on while this page was not connected. `, button);
+    offer.append(`“${oneLine(turn.source, MAX_TITLE)}” ran while this page was closed. `, button);
     cell.node.append(offer);
     this.#offers.set(turn.turn, offer);
   }

@@ -47,8 +47,6 @@ const ID = 'copilot-kernel:plugin';
 const CELL_LINK = 'a[href^="#cell-id="]';
 const ASK_ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 16 16"><path class="jp-icon3" fill="#616161"
   d="M7 1.5 8.5 6 13 7.5 8.5 9 7 13.5 5.5 9 1 7.5 5.5 6zM12.5 10l.8 2.2 2.2.8-2.2.8-.8 2.2-.8-2.2-2.2-.8 2.2-.8z"/></svg>`;
-const FIX_ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 16 16"><path class="jp-icon3" fill="#616161"
-  d="M14.6 4.3a4 4 0 0 1-5.3 4.6l-4.8 4.8a1.55 1.55 0 0 1-2.2-2.2l4.8-4.8a4 4 0 0 1 4.6-5.3L9.3 3.8l.5 2.4 2.4.5z"/></svg>`;
 
 /** @param {Shared} shared @returns {import('@jupyterlab/application').JupyterFrontEndPlugin<void>} */
 export function plugin(shared) {
@@ -118,10 +116,7 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
     activeStateChanged: item.activeStateChanged,
   });
   const { LabIcon } = shared.ui;
-  new Commands(app, tracker, shared, {
-    ask: new LabIcon({ name: 'copilot-kernel:ask', svgstr: ASK_ICON }),
-    fix: new LabIcon({ name: 'copilot-kernel:fix', svgstr: FIX_ICON }),
-  }, questions);
+  new Commands(app, tracker, shared, new LabIcon({ name: 'copilot-kernel:ask', svgstr: ASK_ICON }), questions);
   for (const command of Object.values(COMMANDS)) palette?.addItem({ command, category: 'Copilot' });
   new Attachments(app, tracker, Notification);
   new CodeBlocks(tracker, text => shared.apputils.Clipboard.copyToSystem(text), connections);

@@ -2,6 +2,7 @@
 // Prompts look like prompts: Markdown instead of code. The style sheet does the rest; nothing of it is saved.
 
 import { followLanguages } from './kernels.js';
+import { button } from './outputs.js';
 import { isPrompt } from './prompts.js';
 
 /**
@@ -9,6 +10,8 @@ import { isPrompt } from './prompts.js';
  * @typedef {import('@jupyterlab/cells').Cell} Cell
  */
 
+const SUGGESTING = 'copilot-suggestions';
+const SUGGESTIONS = ['Explain what this project does', 'Find a bug and fix it', 'Make a plan for a new feature'];
 const MARKDOWN = 'text/x-ipythongfm'; // as in Markdown cells
 
 /**
@@ -30,9 +33,35 @@ export function markPrompts(app, tracker) {
     if (model.mimeType !== mimeType) model.mimeType = mimeType;
   };
   /** @param {NotebookPanel} panel */
+  const suggest = ({ content, node }) => {
+    const [cell, ...others] = content.widgets;
+    const isEmpty = cell?.model.type === 'code' && !others.length && !cell.model.sharedModel.getSource();
+    const shown = cell?.node.querySelector(`.${SUGGESTING}`);
+    if (shown || !isEmpty || !content.hasClass('copilot-notebook')) {
+      if (!isEmpty) node.querySelector(`.${SUGGESTING}`)?.remove();
+      return;
+    }
+    const place = document.createElement('div');
+    place.className = SUGGESTING;
+    const about = document.createElement('p');
+    about.textContent = 'The agent reads and changes files and runs commands, and asks you first. For example:';
+    place.append(about);
+    for (const words of SUGGESTIONS) {
+      place.append(button(words, () => {
+        cell.model.sharedModel.setSource(words);
+        cell.editor?.focus();
+      }));
+    }
+    cell.node.append(place);
+  };
+  /** @param {NotebookPanel} panel */
   const markAll = panel => {
+    suggest(panel);
     for (const cell of panel.content.widgets.filter(({ model }) => model.type === 'code')) {
-      const again = () => mark(panel, cell, languages.get(panel));
+      const again = () => {
+        mark(panel, cell, languages.get(panel));
+        suggest(panel);
+      };
       again();
       if (followed.has(cell)) continue;
       followed.add(cell);

@@ -29,6 +29,11 @@ export function demoOf(language) {
   return language === 'copilot' ? '%agent demo' : '%copilot %agent demo';
 }
 
+/** Whether a cell of Python uses the agent. @param {string} source */
+export function isOfCopilot(source) {
+  return USES.test(source);
+}
+
 /** Whether a cell holds a prompt. @param {string} source @param {string} language */
 export function isPrompt(source, language) {
   if (language !== 'copilot') return MAGIC.test(source);

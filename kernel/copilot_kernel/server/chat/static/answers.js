@@ -154,6 +154,9 @@ function element(tag, className, text = '') {
 
 /** In answers that are open: Enter in a field sends what allows nothing, Alt-Enter breaks the line, Esc goes back. */
 export function answerByKeys() {
+  window.addEventListener('focusin', ({ target }) => {
+    if (target instanceof HTMLTextAreaElement && target.closest(FORM) && !isGuarded(target)) target.placeholder ||= 'Enter sends';
+  });
   // Before the page's own keys.
   window.addEventListener('keydown', event => {
     const field = event.target;
@@ -166,10 +169,19 @@ export function answerByKeys() {
 
 /** @param {KeyboardEvent} event @param {HTMLElement} field @param {Element} form Whether it was one of our keys. */
 function act({ key, altKey }, field, form) {
-  const submit = /** @type {HTMLElement} */ (form.querySelector('button'));
   if (key === 'Escape') return press(/** @type {HTMLElement} */ (form.querySelector('.copilot-back')));
-  if (key !== 'Enter' || field.tagName !== 'TEXTAREA' || submit.classList.contains('copilot-guarded')) return false;
-  return altKey ? document.execCommand('insertText', false, '\n') : press(submit);
+  if (key !== 'Enter' || field.tagName !== 'TEXTAREA' || isGuarded(field)) return false;
+  return altKey ? document.execCommand('insertText', false, '\n') : press(firstButton(field));
+}
+
+/** What Enter presses. @param {Element} field */
+function firstButton(field) {
+  return /** @type {HTMLElement} */ (field.closest(FORM)?.querySelector('button'));
+}
+
+/** Whether sending would allow something. @param {Element} field */
+function isGuarded(field) {
+  return firstButton(field).classList.contains('copilot-guarded');
 }
 
 /** A widget's field sends its text when it is left. @param {HTMLElement} made */
