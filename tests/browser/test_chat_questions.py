@@ -35,7 +35,7 @@ def test_always_offers_rules_in_words_then_what_the_agent_remembers_and_a_rule_t
     answers = chat.log.get_by_role("article", name="Question").get_by_role("button")
     expect(answers.locator("visible=true")).to_have_text(["Allow once", "Deny", "Deny and say why…", "Always allow ▾"])
     chat.button("Always allow ▾").click()
-    offered = "Always allow running `echo one` in this conversation"
+    offered = "Always allow running “echo one” in this conversation"
     expect(chat.button(offered)).to_be_focused()
     expect(answers.locator("visible=true")).to_have_text([offered, "Let the agent remember it", "Back"])
     rule = chat.log.get_by_role("textbox", name="Rule")

@@ -47,7 +47,7 @@ def test_a_button_beneath_a_traceback_asks_copilot_to_fix_it(context: BrowserCon
     expect(fix).to_have_count(1)
     assert fix.bounding_box()["y"] > traceback.bounding_box()["y"]
     notebook.page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 0; }")
-    assert findings(page, ".jp-Notebook") == []
+    assert findings(page, ".copilot-fix") == []
     fix.click()
     notebook.wait_status("idle")
     assert [source for _, source in cells(notebook)][2] == "%copilot fix"
@@ -62,7 +62,7 @@ def test_an_empty_notebook_suggests_prompts_that_fill_its_cell(context: BrowserC
     expect(suggested).to_have_text(
         ["Explain what this project does", "Find a bug and fix it", "Make a plan for a new feature"]
     )
-    assert findings(notebook.page, ".jp-Notebook") == []
+    assert findings(notebook.page, ".copilot-suggestions") == []
     suggested.nth(1).click()
     assert [source for _, source in cells(notebook)] == ["Find a bug and fix it"]
     expect(suggested).to_have_count(0)

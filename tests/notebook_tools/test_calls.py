@@ -159,6 +159,12 @@ async def test_one_question_covers_inserting_and_running() -> None:
 
 async def test_one_question_covers_editing_and_running() -> None:
     desk = Desk()
+
+    async def edit(id: str, expected: str, source: str) -> None:
+        await FakeNotebook.edit(desk.notebook, id, expected, source)
+        desk.notebook.put(id, source=source)
+
+    desk.notebook.edit = edit
     text = await desk.call("edit_cell", id="c1", expected="x = 1", source="y = 2", run=True)
     assert text == f"Edited the cell c1. It ran as [7].\n{put_out('ran y = 2', 'c1')}"
     ((_, proposal),) = desk.gate.asked

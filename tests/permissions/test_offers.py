@@ -43,7 +43,7 @@ def names(words: str, call: ToolCall, root: str) -> bool:
     if call.kind not in KINDS[act] or (where == "this conversation" and root != ROOT):
         return False
     if act == "running":
-        return f"`{given['command']}`" == what
+        return f"“{given['command']}”" == what
     if act == "fetching from":
         return re.fullmatch(rf"https?://{re.escape(what)}(/.*)?", given["url"]) is not None
     if act == "using the tool":

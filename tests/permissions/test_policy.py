@@ -86,7 +86,7 @@ def test_a_decision_says_who_decided_and_why(call: ToolCall, circumstances: dict
 
 def test_what_would_have_allowed_it_is_tried_when_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     decision, quick = judged(run("npm test")), judged(run("git push"), ask="Bash(git push)")
-    npm = "Always allow running `npm test` in"
+    npm = "Always allow running “npm test” in"
     offered = (
         RuleOffer(f"{npm} this conversation", "Bash(npm test)"),
         RuleOffer(f"{npm} every project", "Bash(npm test)", "settings"),

@@ -46,7 +46,7 @@ class Editor:
         entry: tuple[Widget, ...] = (field, _hint(answer.note), self._complaint)
         wrapping = Layout(flex_flow="row wrap", margin="0")
         if choices:
-            self._folded = VBox([*entry, self.submit], layout=Layout(display="none", margin="0"))
+            self._folded = VBox([*entry, HBox([self.submit])], layout=Layout(display="none", margin="0"))
             fold = _button(answer.fold, "", self._unfold)
             fold.add_class(_QUIET)
             entry = (*choices, HBox([self._back, fold], layout=wrapping), self._folded)

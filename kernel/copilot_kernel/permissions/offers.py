@@ -50,7 +50,7 @@ def _named(request: PolicyRequest, name: str | None) -> Iterator[RuleOffer]:
         what, rule = f"using the tool {own_name} of “{server}”" if own_name not in ("", "*") else "", tool
     elif name == "Bash" and len(uncovered) == 1:
         words = shlex.join(uncovered.pop())
-        what, rule = f"running `{words}`", f"Bash({words})"
+        what, rule = f"running “{words}”", f"Bash({words})"
     elif name == "WebFetch" and len(hosts) == 1 and (host := hosts.pop()):
         what, rule = f"fetching from {host}", f"WebFetch(domain:{host})"
     if what:
