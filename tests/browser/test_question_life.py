@@ -12,7 +12,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from ..jupyter.front_end import until
 from ..limits import LIMIT
-from .lab import Lab, Notebook
+from .lab import BOTH, Lab, Notebook, toasts
 from .test_first_use import DEAD_WIDGET
 
 pytestmark = pytest.mark.browser
@@ -20,6 +20,8 @@ pytestmark = pytest.mark.browser
 ALLOW, DENY = "Allow once", "Deny"
 ALLOWED, REJECTED = "allowed by you", "denied by you"
 RESTART = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+STATUS, MARKED = ".copilot-status", ".lm-TabBar-tab.copilot-waiting"
+FOCUSED = "() => document.activeElement.classList.contains('copilot-question')"
 CLICK_SOON = "(button, at) => { setTimeout(() => button.click(), at - Date.now()); }"
 
 
@@ -29,6 +31,67 @@ def asking(context: BrowserContext, lab: Lab, name: str, *cells: str) -> Noteboo
     notebook.run(0, wait=False)
     expect(notebook.button(0, ALLOW).first).to_be_enabled()
     return notebook
+
+
+SAY = "demo: say Hello."
+ANYWAY = "demo: edit counted.txt b a"
+
+
+@pytest.mark.parametrize(("cell", "answer"), [
+    ("%permissions mode bypassPermissions", "Don't"), (SAY, "Don't"), (ANYWAY, "Keep the answer"),
+], ids=["a setting that widens", "signing in", "running again"])  # fmt: skip
+def test_a_question_of_our_own_is_counted_marked_notified_and_found_by_its_key(
+    context: BrowserContext, lab: Lab, loud: None, cell: str, answer: str
+) -> None:
+    lab.add_kernel("signed-out", COPILOT_KERNEL_DEMO="signed-out,auth=agent")
+    (lab.root / "counted.txt").write_text("a")
+    kernel = "signed-out" if cell == SAY else "copilot"
+    notebook = Notebook.new(context, lab, "ours.ipynb", *["%help"] * 20, cell, kernel=kernel)
+    page = notebook.page
+    if cell == ANYWAY:
+        notebook.run(20, wait=False)
+        notebook.button(20, ALLOW).click()
+        expect(notebook.output(20)).to_contain_text("demo agent, ")
+        (lab.root / "counted.txt").write_text("a")
+    notebook.run(20, wait=False)
+    notebook.command("notebook:run-cell")
+    expect(notebook.button(20, answer)).to_be_enabled()
+    page.evaluate("() => void window.jupyterapp.shell.currentWidget.content.scrollToItem(0)")
+    expect(page.locator(STATUS)).to_contain_text("1 question waiting")
+    expect(page.locator(MARKED)).to_have_count(1)
+    expect(toasts(page)).to_contain_text("asks in ours.ipynb")
+    page.keyboard.press("Alt+q")
+    expect(notebook.output(20)).to_be_in_viewport()
+    page.wait_for_function(FOCUSED)
+    notebook.button(20, answer).click()
+    expect(page.locator(MARKED)).to_have_count(0)
+    expect(page.locator(STATUS)).not_to_contain_text("waiting")
+    expect(toasts(page)).to_have_count(0)
+
+
+@BOTH
+def test_a_question_and_a_turn_in_another_page_are_counted_and_said(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    first = Notebook.new(context, lab, "shared.ipynb", SAY, "demo: create a.txt yes\nsay Done.", "%status")
+    first.run(0)
+    first.save()
+    expect(first.page.locator(STATUS)).to_have_text("demo agent: idle")
+    other = Notebook(context.new_page())
+    other.page.goto(lab.address("shared.ipynb", classic=classic))
+    other.wait_ready()
+    other.run(1, wait=False)
+    expect(other.button(1, ALLOW)).to_be_enabled()
+    expect(first.page.locator(STATUS)).to_have_text("demo agent: 1 question waiting")
+    expect(first.page.locator(MARKED)).to_have_count(1)
+    other.wait_saved()
+    late = Notebook(context.new_page())
+    late.page.goto(lab.address("shared.ipynb"))
+    expect(late.page.locator(STATUS)).to_have_text("demo agent: 1 question waiting")
+    other.button(1, DENY).click()
+    for page in (first.page, late.page):
+        expect(page.locator(STATUS)).to_have_text("demo agent: idle")
+        expect(page.locator(MARKED)).to_have_count(0)
 
 
 def test_both_tabs_click_at_the_same_time_and_what_is_said_is_what_was_done(context: BrowserContext, lab: Lab) -> None:

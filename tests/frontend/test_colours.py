@@ -12,6 +12,7 @@ from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.frontend import lexers
 from copilot_kernel.frontend.batch import Batch
 from copilot_kernel.frontend.display import Display
+from copilot_kernel.frontend.page_reporter import PageReporter
 from copilot_kernel.frontend.slots import Slot
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering import highlight
@@ -86,7 +87,7 @@ Shown = tuple[Display | Broadcaster, Callable[[], list[str]]]
 
 def in_cell(chat: Chat) -> Shown:
     cell = RecordingCell()
-    view = Display(cell, cwd=chat.settings.folder)
+    view = Display(cell, PageReporter(), cwd=chat.settings.folder)
     return view, lambda: [words for words in cell.plain if "Why you are asked" in words]
 
 

@@ -9,6 +9,7 @@ from copilot_kernel.chat import TurnEnd, TurnOutcome
 from copilot_kernel.conversation.model import Attachment, Message, Notice
 from copilot_kernel.frontend.display import NO_OPTIONS, Display
 from copilot_kernel.frontend.open_question import AskLine, OpenQuestion
+from copilot_kernel.frontend.page_reporter import PageReporter
 from copilot_kernel.frontend.questions import ACTIVITY_SECONDS
 from copilot_kernel.frontend.slots import MAX_QUESTIONS
 from copilot_kernel.permissions.question import PermissionAnswer
@@ -52,7 +53,7 @@ class Scene:
         self.cell, self.loop = RecordingCell(**cell), Loop()
         self.cell.widgets = False
         options: dict[str, Any] = {"cwd": "/project", "loop": self.loop, "activity_timeout": activity_timeout}
-        self.display = Display(self.cell, **options)
+        self.display = Display(self.cell, PageReporter(), **options)
 
     def finish(self, **more: Any) -> None:
         """The turn ends, with these members of its outcome."""

@@ -9,6 +9,7 @@ from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer, Field
 from copilot_kernel.conversation.form import REQUIRED, WHOLE_NUMBER
 from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.open_question import NOBODY
+from copilot_kernel.frontend.page_reporter import PageReporter
 from copilot_kernel.rendering.elicitation import elicitation_text
 from ipywidgets import Widget
 
@@ -44,7 +45,7 @@ class Asked:
 
 async def ask(cell: RecordingCell, request: Elicitation = FORM) -> Asked:
     """Ask, and come back when it stands there, with its widgets if it has any, or is over."""
-    display = Display(cell)
+    display = Display(cell, PageReporter())
     task = asyncio.create_task(display.elicit(request))
     await until(lambda: len(cell.sent) > cell.widgets or task.done())
     return Asked(display, task)

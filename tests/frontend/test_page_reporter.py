@@ -62,7 +62,7 @@ class Scene:
         self.reporter = PageReporter(self.page, "c1", self._wait)
         self.cell = cell or RecordingCell()
         self.cell.widgets = False
-        self.display = Display(self.cell, cwd="/project", page=self.reporter)
+        self.display = Display(self.cell, self.reporter, cwd="/project")
 
     async def _wait(self) -> None:
         await self.blocked.wait()
@@ -91,7 +91,7 @@ async def test_the_page_learns_who_works_and_what_is_asked() -> None:
     (one,), _, (two,), _ = scene.lists()
     assert one != two
     started, *later = scene.page.posted
-    assert started == {"event": "turn", "state": "working", "agent": ""}
+    assert started == {"event": "turn", "state": "working", "agent": "", "cell": "c1"}
     assert later == [{**event, "agent": "GitHub Copilot"} for event in (
         {"event": "questions", "waiting": [{"key": one, "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]},
         {"event": "questions", "waiting": []},
@@ -119,7 +119,7 @@ async def test_a_question_in_the_cell_is_listed_until_it_is_answered() -> None:
     assert scene.page.withdrawn == 0
 
 
-async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer() -> None:
+async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_until_it_is_answered() -> None:
     scene = Scene()
     asking = scene.ask()
     await until(scene.lists)
@@ -130,11 +130,11 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_no_longer
         "html": QuestionView(QUESTION, "/project").html,
         "answers": to_builtins(answers_to(QuestionView(QUESTION, "/project"))),
     }
-    listed = [[scene.page.question.key], []]
-    assert scene.lists() == listed
+    listed = [scene.page.question.key]
+    assert scene.lists() == [listed]
     scene.page.reply(1, "Not so.", "Edit")
     assert await asyncio.wait_for(asking, LIMIT) == PermissionAnswer(OPTIONS[2], "you", feedback="Not so.")
-    assert scene.lists() == listed
+    assert scene.lists() == [listed, []]
 
 
 OFFERS = (RuleOffer("Here", "Bash(ls -l)"), RuleOffer("Everywhere", "Bash(ls -l)", "settings"))
@@ -165,7 +165,7 @@ async def test_where_the_page_shows_no_widgets_it_asks_at_once() -> None:
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
     scene.page.reply(0, "ignored with a yes")
     assert (await asyncio.wait_for(asking, LIMIT)).allows
-    assert scene.lists() == []
+    assert scene.lists() == [[scene.page.question.key], []]
 
 
 async def test_an_answer_in_the_cell_withdraws_the_question_of_the_page() -> None:

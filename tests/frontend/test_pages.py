@@ -135,7 +135,12 @@ def told(cell: Cell, *, cleared: bool = False) -> Message:
 async def test_the_next_page_gets_the_turn_of_one_that_is_gone_and_all_that_it_shows(kernel: Kernel) -> None:
     cell = await kernel.run("first")
     kernel.answering.clear()
-    assert await kernel.connect("second") == {"event": "missed", "turns": [told(cell)], "known": ["c1"]}
+    assert await kernel.connect("second") == {
+        "event": "missed",
+        "turns": [told(cell)],
+        "known": ["c1"],
+        "elsewhere": [],
+    }
     taking = kernel.says("second", take=cell.request_id)
     await settled(lambda: kernel.shown(taking) == ["shown"])
     cell.update({"text/plain": "more"}, display_id="first")
@@ -158,13 +163,13 @@ async def test_a_page_that_answers_after_the_limit_gets_all_that_follows(kernel:
 
 async def test_while_the_page_that_asked_answers_another_gets_nothing_until_it_leaves(kernel: Kernel) -> None:
     cell = await kernel.run("first")
-    assert await kernel.connect("second") == {"event": "missed", "turns": [], "known": ["c1"]}
+    assert await kernel.connect("second") == {"event": "missed", "turns": [], "known": ["c1"], "elsewhere": ["c1"]}
     await kernel.connect("third")
     before = len(kernel.events("second"))
     await kernel.leave("first")
     await settled(lambda: len(kernel.events("second")) > before)
-    assert kernel.events("second")[-1] == {"event": "missed", "turns": [told(cell)], "known": ["c1"]}
-    assert kernel.events("third") == [{"event": "missed", "turns": [], "known": ["c1"]}]
+    assert kernel.events("second")[-1] == {"event": "missed", "turns": [told(cell)], "known": ["c1"], "elsewhere": []}
+    assert kernel.events("third") == [{"event": "missed", "turns": [], "known": ["c1"], "elsewhere": ["c1"]}]
 
 
 async def test_a_page_that_somebody_looks_at_writes_if_the_one_that_asked_has_gone_without_a_word(
@@ -212,11 +217,36 @@ async def test_the_state_and_the_questions_are_told_again(kernel: Kernel) -> Non
     assert kernel.events("second")[-1]["state"] == "idle"
 
 
+async def test_the_state_is_told_to_every_page_of_the_notebook_and_to_one_that_connects(kernel: Kernel) -> None:
+    await kernel.run("first", cell_id="c0")
+    await kernel.connect("second")
+    cell = await kernel.run("third")
+    turn = PageReporter(kernel.pages.of(cell), "c1")
+    turn.begin(lambda: "Agent")
+    told = {"event": "turn", "state": "working", "agent": "Agent", "cell": "c1"}
+    assert kernel.events("third")[-1] == told
+    for session in ("first", "second"):
+        assert kernel.events(session)[-1] == {**told, "elsewhere": True}
+    await kernel.connect("fourth")
+    await settled(lambda: kernel.events("fourth")[-1] == {**told, "elsewhere": True})
+
+
+async def test_what_a_page_ran_before_is_not_the_state_of_another_that_works_now(kernel: Kernel) -> None:
+    PageReporter(kernel.pages.of(await kernel.run("first", cell_id="c0")), "c0").begin(lambda: "Before")
+    turn = PageReporter(kernel.pages.of(await kernel.run("second")), "c1")
+    turn.begin(lambda: "Agent")
+    before = len(kernel.events("second"))
+    await kernel.connect("first")
+    await settled(lambda: kernel.events("first")[-1].get("elsewhere") is True)
+    assert kernel.events("first")[-1]["agent"] == "Agent"
+    assert kernel.events("second")[before:] == []
+
+
 async def test_a_page_whose_connection_was_lost_gets_its_own_turns_again(kernel: Kernel) -> None:
     cell = await kernel.run("first")
     await kernel.connect("second")
     assert (await kernel.connect("first"))["turns"] == [told(cell)]
-    assert kernel.events("second") == [{"event": "missed", "turns": [], "known": ["c1"]}]
+    assert kernel.events("second") == [{"event": "missed", "turns": [], "known": ["c1"], "elsewhere": ["c1"]}]
 
 
 async def test_an_answer_counts_however_soon_it_comes(kernel: Kernel) -> None:
@@ -286,7 +316,12 @@ async def test_a_cell_that_was_queued_on_a_page_that_is_gone_is_told_when_it_run
     await kernel.connect("second")
     queued = kernel.cell("first", "c2")
     kernel.pages.of(queued)
-    assert kernel.events("second")[-1] == {"event": "missed", "turns": [told(queued)], "known": ["c1", "c2"]}
+    assert kernel.events("second")[-1] == {
+        "event": "missed",
+        "turns": [told(queued)],
+        "known": ["c1", "c2"],
+        "elsewhere": [],
+    }
 
 
 async def test_of_turns_that_nobody_saves_the_last_are_kept(kernel: Kernel) -> None:

@@ -8,6 +8,7 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import TurnEnd, TurnOutcome
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.frontend.display import Display
+from copilot_kernel.frontend.page_reporter import PageReporter
 
 from .recording import Loop, RecordingCell, said
 
@@ -27,7 +28,7 @@ SUMMARY = "Changed 2 files  +3 −1\n  src/a.py  +2 −1\n  new.md  new\n1 comma
 def saved(*, live: bool = True, **options: Any) -> Any:
     """A notebook with one cell, saved after the turn."""
     cell = RecordingCell(live=live)
-    display = Display(cell, cwd="/project", loop=Loop(), **options)
+    display = Display(cell, PageReporter(), cwd="/project", loop=Loop(), **options)
     display.show(said(0, "Done."))
     display.finish(TurnEnd.reported(TURN, "/project"))
     outputs = [

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import rmtree
-from types import SimpleNamespace
 
 import pytest
 from copilot_kernel.chat.introduction import introduction
@@ -11,8 +10,10 @@ from copilot_kernel.chat.trust import HINT_AGAIN, UNTRUSTED
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
 from copilot_kernel.frontend.command_output import DECLINED, WIDEN_HINT
+from copilot_kernel.frontend.page_reporter import PageReporter
 
 from ..agent.command import COMMAND
+from ..notebook_tools.fakes import FakeNotebook
 from .session import Session, session
 
 WIDENING = [
@@ -86,6 +87,14 @@ def test_each_value_is_asked_once(tmp_path: Path) -> None:
         assert made.run("%permissions mode bypassPermissions", answer="2").error is not None
 
 
+class Reports(PageReporter):
+    """Notes what it is told of the agent's commands and modes."""
+
+    def __init__(self, reports: list[Sequence[str]]) -> None:
+        super().__init__()
+        self.report = reports.append
+
+
 def test_a_command_of_the_agents_own_needs_the_users_answer_and_is_shown_from_then_on(tmp_path: Path) -> None:
     """As `%options` does, whose change between two turns the page is told of at once."""
     with session(tmp_path, **RULES) as made:
@@ -98,7 +107,8 @@ def test_a_command_of_the_agents_own_needs_the_users_answer_and_is_shown_from_th
         assert (shown.error, "⚠ does not ask: /allow-all on" in shown.text) == (None, True)
         assert made.status("Its own commands and modes") == "does not ask: /allow-all on"
         reports = list[Sequence[str]]()
-        made.kernel_session._notebook = SimpleNamespace(reporter=SimpleNamespace(report=reports.append))
+        made.kernel_session._notebook = notebook = FakeNotebook()
+        notebook.reporter = Reports(reports)
         assert "The agent will no longer ask" in made.run("%mode autopilot", answer="1").text
         assert reports[-1] == ("does not ask: mode autopilot",)
         assert made.run("%mode agent").error is None

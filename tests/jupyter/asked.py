@@ -108,8 +108,8 @@ def opened(front_end: FrontEnd, cell: str) -> set[str]:
 
 
 def closed(front_end: FrontEnd, cell: str) -> set[str]:
-    """The models that were closed for a cell."""
-    return {m["content"]["comm_id"] for m in _comms(front_end, cell, "comm_close")}
+    """The models of widgets that were closed for a cell."""
+    return {m["content"]["comm_id"] for m in _comms(front_end, cell, "comm_close")} & opened(front_end, cell)
 
 
 def _comms(front_end: FrontEnd, cell: str, kind: str) -> Iterator[Message]:

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { summary } from '../../widgets/labextension/static/status.js';
 
-const idle = { agent: 'Copilot', state: 'idle', standing: '', questions: 0, current: true };
+const idle = { agent: 'Copilot', state: 'idle', standing: '', questions: 0, elsewhere: false, current: true };
 const working = { ...idle, agent: 'Other', state: 'working', current: false };
 
 test('the status says what matters most', () => {
@@ -15,6 +15,8 @@ test('the status says what matters most', () => {
     [[{ ...idle, standing: 'does not ask:\nmode yolo' }], { kind: 'idle', text: 'Copilot: idle · ⚠ does not ask: mode yolo' }],
     [[{ ...idle, standing: 'x', questions: 1 }, working], { kind: 'waiting', text: 'Copilot: 1 question waiting · ⚠ x' }],
     [[idle, working], { kind: 'working', text: 'Other: working' }],
+    [[{ ...working, elsewhere: true }], { kind: 'working', text: 'Other: working in another page' }],
+    [[{ ...idle, elsewhere: true }], { kind: 'idle', text: 'Copilot: idle' }],
     [[working, { ...idle, state: 'working' }], { kind: 'working', text: 'Copilot: working' }],
     [[idle, { ...working, questions: 1 }], { kind: 'waiting', text: 'Other: 1 question waiting' }],
     [[{ ...idle, questions: 1 }, { ...working, questions: 2 }], { kind: 'waiting', text: 'Copilot: 3 questions waiting' }],

@@ -11,6 +11,7 @@ from .cell import Bundle, Cell
 from .command_output import DECLINED, WIDEN_HINT, WIDENS, Apply, CommandOutput, Menu
 from .display import Display, ask
 from .other_questions import Confirmation
+from .page_reporter import PageReporter
 from .pickers import Pickers
 from .vs_code import HOLD_SECONDS, is_cell
 
@@ -20,9 +21,9 @@ NO = "Don't"
 class CellOutput(CommandOutput):
     """The `CommandOutput` of a notebook cell, or of a cell in a console. `confirmed`: what the user allowed before."""
 
-    def __init__(self, cell: Cell, pickers: Pickers, confirmed: set[str]) -> None:
-        self._cell, self._pickers, self._confirmed, self.live = cell, pickers, confirmed, cell.live
-        self.wording = cell.wording
+    def __init__(self, cell: Cell, reporter: PageReporter, pickers: Pickers, confirmed: set[str]) -> None:
+        self._cell, self._reporter, self._pickers, self._confirmed = cell, reporter, pickers, confirmed
+        self.live, self.wording = cell.live, cell.wording
 
     def display(self, data: Bundle, /) -> None:
         """Show one more thing."""
@@ -34,7 +35,8 @@ class CellOutput(CommandOutput):
             raise UsageError(WIDENS.format(widening), WIDEN_HINT)
         if widening in self._confirmed:
             return
-        if (await ask(self._cell, Confirmation(f"{widening}. Allow this?", (allow, NO)))).action != "accept":
+        question = Confirmation(f"{widening}. Allow this?", (allow, NO))
+        if (await ask(self._cell, self._reporter, question)).action != "accept":
             raise UsageError(DECLINED.format(widening))
         self._confirmed.add(widening)
 
@@ -50,7 +52,7 @@ class CellOutput(CommandOutput):
     @contextmanager
     def replay(self, folder: str) -> Iterator[Display]:
         """A view that shows an earlier conversation; paths in `folder` are shown relative to it."""
-        display = Display(self._cell, cwd=folder, replays=True)
+        display = Display(self._cell, self._reporter, cwd=folder, replays=True)
         try:
             yield display
         finally:

@@ -41,22 +41,22 @@ class Display:
     """The `View` of one cell. Paths inside the agent's folder `cwd` are shown relative to it.
 
     `replays`: the cell shows an earlier conversation, with the prompts. `activity_timeout`: for so many seconds
-    a question counts as activity of the kernel. `page` gets reports of open questions.
+    a question counts as activity of the kernel. `reporter` gets reports of open questions.
     """
 
     def __init__(
         self,
         cell: Cell,
+        reporter: PageReporter,
         *,
         cwd: str = "",
         replays: bool = False,
         activity_timeout: float = 0.0,
         loop: asyncio.AbstractEventLoop | None = None,
-        page: PageReporter | None = None,
     ) -> None:
         self._cell, self._cwd, self._replays = cell, cwd, replays
         self._output = _output(cell, loop or asyncio.get_running_loop(), cwd)
-        self.questions = Questions(cell, self._output, page or PageReporter(), activity_timeout)
+        self.questions = Questions(cell, self._output, reporter, activity_timeout)
         # For forms, which are no entries of the conversation: negative numbers.
         self._ids = count(-1, -1)
         self.end: TurnEnd | None = None
@@ -128,9 +128,9 @@ def _output(cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str) -> Batch | Co
     return Console(cell, loop, cwd) if cell.cell_id is None else OutputArea(cell, loop, cwd)
 
 
-async def ask(cell: Cell, question: OpenQuestion[T], activity_timeout: float = 0.0) -> T:
+async def ask(cell: Cell, reporter: PageReporter, question: OpenQuestion[T], activity_timeout: float = 0.0) -> T:
     """Ask a question of our own in `cell`, outside of a turn. See `Display`."""
-    display = Display(cell, activity_timeout=activity_timeout)
+    display = Display(cell, reporter, activity_timeout=activity_timeout)
     try:
         return await display.questions.ask(question)
     finally:

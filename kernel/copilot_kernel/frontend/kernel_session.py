@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..acp.messages import Block, Update
     from ..chat import Chat, TurnOutcome
     from ..config import Settings
+    from .cell_output import CellOutput
     from .commands import Command, Prompt
     from .display import Display
     from .rerun import OldTurn, Reruns
@@ -84,17 +85,16 @@ class KernelSession(ChatRunner):
         if vs_code.is_cell(cell.cell_id) and (path := vs_code.notebook_of(cell.cell_id or "")):
             os.environ["JPY_SESSION_NAME"] = path  # as Jupyter's server does
             cell.saved_id = await asyncio.to_thread(saved_id, path, cell.source)
-        try:
-            return await self._run(cell, code, dict(values or {}))
-        except AuthRequired as error:
-            # First of all: an agent that is started again may have forgotten the conversation.
-            if cell.live and error.method != "authenticate" and any(each.is_askable for each in error.methods):
-                from .cell_output import CellOutput
-
-                with suppress(CopilotError):  # which is shown
-                    await CellOutput(cell, self._pickers, set()).confirm(SIGN_IN, "Sign in")
-                    await self._run(cell, "%login", {})
-            raise
+        async with self._notebook.asked_by(cell) if self._notebook else nullcontext():
+            try:
+                return await self._run(cell, code, dict(values or {}))
+            except AuthRequired as error:
+                # First of all: an agent that is started again may have forgotten the conversation.
+                if cell.live and error.method != "authenticate" and any(each.is_askable for each in error.methods):
+                    with suppress(CopilotError):  # which is shown
+                        await self._output(cell, set()).confirm(SIGN_IN, "Sign in")
+                        await self._run(cell, "%login", {})
+                raise
 
     async def _run(self, cell: Cell, code: str, values: dict[str, str]) -> TurnOutcome | None:
         from ..rendering.failure import render_failure
@@ -103,9 +103,7 @@ class KernelSession(ChatRunner):
         turn = None
         try:
             steps = await commands.read(self.command_context, code)
-            needs_notebook = any(isinstance(step, commands.Prompt) or step.name == "undo" for step in steps)
-            async with self._notebook.asked_by(cell) if self._notebook and needs_notebook else nullcontext():
-                turn = await self._do(cell, steps, f"{code}{values or ''}", values)
+            turn = await self._do(cell, steps, f"{code}{values or ''}", values)
         except CopilotError as error:
             cell.display(render_failure(error, cell.wording))
             raise
@@ -121,10 +119,9 @@ class KernelSession(ChatRunner):
     ) -> TurnOutcome | None:
         """Run commands, then a prompt, which may have been answered before. `key`: see `OldTurn.prompt`."""
         from . import commands
-        from .cell_output import CellOutput
 
         if steps and isinstance(steps[-1], commands.Prompt):
-            kept = await self._reruns.begin(cell, key, self.command_context.settings, self._notebook)
+            kept = await self._reruns.begin(cell, key, self.command_context.settings, self._notebook, self._reporter)
             if kept is not None:
                 return kept.answer
         turn = None
@@ -133,7 +130,7 @@ class KernelSession(ChatRunner):
                 case commands.Command(name):
                     self._pickers.close(name)
                     with self._asked_in(cell):
-                        await commands.run(self.command_context, CellOutput(cell, self._pickers, self._confirmed), step)
+                        await commands.run(self.command_context, self._output(cell, self._confirmed), step)
                 case commands.Prompt(text):
                     turn = await self._prompt(cell, key, text, values)
         return turn
@@ -144,12 +141,21 @@ class KernelSession(ChatRunner):
         from .display import Display
 
         settings = self.command_context.settings
-        self._asker = display = Display(cell, cwd=settings.folder, activity_timeout=settings.activity_timeout)
+        self._asker = display = Display(cell, self._reporter, cwd=settings.folder, activity_timeout=settings.activity_timeout)
         try:
             yield
         finally:
             self._asker = None
             display.close()
+
+    @property
+    def _reporter(self) -> PageReporter:
+        return self._notebook.reporter if self._notebook else PageReporter()
+
+    def _output(self, cell: Cell, confirmed: set[str]) -> CellOutput:
+        from .cell_output import CellOutput
+
+        return CellOutput(cell, self._reporter, self._pickers, confirmed)
 
     @cached_property
     def _reruns(self) -> Reruns:
@@ -165,9 +171,8 @@ class KernelSession(ChatRunner):
         """The turn, as it is shown in the cell, also if it has failed. `key`: see `OldTurn.prompt`."""
         from .display import Display
 
-        settings = self.command_context.settings
-        page = self._notebook.reporter if self._notebook and settings.notebook_tools else PageReporter()
-        page.begin(self._agent_title)
+        settings, reporter = self.command_context.settings, self._reporter
+        reporter.begin(self._agent_title)
         blocks = await self._collect(text, values)
         self.notices += [UNREAD.format(each) for each in settings.unread]
         if cell.live:
@@ -175,7 +180,7 @@ class KernelSession(ChatRunner):
         self.report_notices(cell)
         await self._introduce(cell)
         before = {*cell.shown}
-        display = Display(cell, cwd=settings.folder, activity_timeout=settings.activity_timeout, page=page)
+        display = Display(cell, reporter, cwd=settings.folder, activity_timeout=settings.activity_timeout)
         try:
             turn = await self.ask(blocks, display)
             await self._finish(turn, display)

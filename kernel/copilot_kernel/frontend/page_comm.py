@@ -7,7 +7,7 @@ only pass them on to the agent's loop, to which all other methods belong.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -74,8 +74,8 @@ class PageComm(BaseComm):
 class Page:
     """One page, from the first cell that asks in it, or from when it has connected with the comm `comm_id`.
 
-    `kernel` is ipykernel's. `on_message` gets the messages that concern no call or question, `on_leave` is called when
-    a page that was there leaves.
+    `kernel` is ipykernel's. `on_message` gets the messages that concern no call or question, `on_state` those of
+    `LASTING` that the page is sent, and `on_leave` is called when a page that was there leaves.
     """
 
     def __init__(
@@ -83,11 +83,12 @@ class Page:
         kernel: Any,
         request: Request,
         on_message: Callable[[Page, Request], None],
+        on_state: Callable[[Page, Message], None],
         on_leave: Callable[[Page], None],
         comm_id: str = "",
     ) -> None:
         self._kernel, self._loop = kernel, asyncio.get_running_loop()
-        self._on_message, self._on_leave = on_message, on_leave
+        self._on_message, self._on_state, self._on_leave = on_message, on_state, on_leave
         hello = request.parent["content"].get("data") or {} if comm_id else {}
         self.session = str(hello.get("session") or request.parent["header"]["session"])
         self._sender = ""
@@ -197,7 +198,17 @@ class Page:
         if event in LASTING or not self._known.is_set():
             self._events[event] = message
         if self.is_there:
-            self._comm.send(message)
+            self._send(message)
+
+    @property
+    def state(self) -> list[Message]:
+        """What it was told last of each of `LASTING`."""
+        return [message for event, message in self._events.items() if event in LASTING]
+
+    def show_elsewhere(self, state: Iterable[Message]) -> None:
+        """Show what another page of the notebook was told of these."""
+        for message in state if self.is_there else ():
+            self._comm.send({**message, "elsewhere": True})
 
     def close(self) -> None:
         """End the comm."""
@@ -260,8 +271,13 @@ class Page:
         self._there.set()
         self._known.set()
         for message in (*self._events.values(), *map(_ask, self._asked.values())):
-            self._comm.send(message)
+            self._send(message)
         self._events = {event: message for event, message in self._events.items() if event in LASTING}
+
+    def _send(self, message: Message) -> None:
+        self._comm.send(message)
+        if message["event"] in LASTING:
+            self._on_state(self, message)
 
     def _leave(self) -> None:
         """The page does not answer, or not any more."""

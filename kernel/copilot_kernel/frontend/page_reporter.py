@@ -30,7 +30,7 @@ class PageReporter:
     def __init__(self, page: Page | None = None, cell_id: str = "", blocked: Blocked | None = None) -> None:
         self.page, self.cell_id, self._blocked = page, cell_id, blocked
         self._titles: dict[str, str] = {}
-        """Titles of the open questions whose buttons are in the cell, by their keys."""
+        """Titles of the open questions, by their keys."""
         self._began = 0.0
         self._agent: Callable[[], str] = str
         self._standing: Sequence[str] | None = None
@@ -38,7 +38,7 @@ class PageReporter:
     def begin(self, agent: Callable[[], str]) -> None:
         """The turn begins. `agent` returns the agent's title, empty as long as it is unknown."""
         self._began, self._agent = time.monotonic(), agent
-        self._post("turn", state="working", agent=agent())
+        self._post("turn", state="working", agent=agent(), cell=self.cell_id)
 
     def end(self, touched: Sequence[str]) -> None:
         """The turn has ended, if it had begun. `touched` are the cells that were changed or run."""
@@ -56,7 +56,7 @@ class PageReporter:
             self._post("standing", words=" · ".join(standing))
 
     async def follow(self, question: OpenQuestion[Any]) -> None:
-        """Report that `question` waits in the cell, or have the page ask it where buttons in cells do not work.
+        """Report that `question` waits, and have the page ask it where buttons in cells do not work.
 
         Ends when it is cancelled: then the page shows it no longer.
         """
@@ -68,14 +68,15 @@ class PageReporter:
         can_ask = isinstance(question, PermissionQuestion)
         if self.page.has_widgets or not can_ask:
             await question.shown.wait()
-            with self._listed(question):
+        with self._listed(question):
+            if self.page.has_widgets or not can_ask:
                 await (self._blocked() if self._blocked and can_ask else asyncio.Event().wait())
-        if isinstance(question, PermissionQuestion):
-            await self.page.ask(question)
+            if isinstance(question, PermissionQuestion):
+                await self.page.ask(question)
 
     @contextmanager
     def _listed(self, question: OpenQuestion[Any]) -> Iterator[None]:
-        """Inside, it is one of the open questions whose buttons are in the cell."""
+        """Inside, it is one of the open questions."""
         self._titles[question.key] = visible_text(one_line(question.title)[:MAX_TITLE_CHARS])
         self._post_questions()
         try:

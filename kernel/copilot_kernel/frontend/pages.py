@@ -79,7 +79,7 @@ class Pages:
             page.close()
             page = None
         if page is None:
-            page = Page(self._kernel, cell.request, self._heard, self._left)
+            page = Page(self._kernel, cell.request, self._heard, self._report, self._left)
         page.belong_to(cell.request)
         self._pages[cell.session] = self._last = page
         self._begin(cell, page)
@@ -122,6 +122,12 @@ class Pages:
             case {"cleared": str(id)} if turn := self._turns.get(id):
                 turn.is_cleared = True
 
+    def _report(self, page: Page, message: Message) -> None:
+        """Show to the other pages of the notebook what the page that ran a cell last is told of the state."""
+        for other in dict.fromkeys(self._pages.values()) if page is self._last else ():
+            if other is not page and other.path == page.path:
+                other.show_elsewhere([message])
+
     def _left(self, page: Page) -> None:
         """Let another page continue for `page`, which was closed or does not answer."""
         if any(turn.page is page for turn in self._turns.values()):
@@ -155,7 +161,7 @@ class Pages:
             self._loop.call_soon_threadsafe(self._connected, opened.comm_id, request)
 
     def _connected(self, comm_id: str, request: Request) -> None:
-        page = Page(self._kernel, request, self._heard, self._left, comm_id)
+        page = Page(self._kernel, request, self._heard, self._report, self._left, comm_id)
         before = self._pages.get(page.session)
         if before is not None and before.session == page.session:
             before.become(page)  # its connection was lost; what was sent meanwhile may be, too
@@ -190,6 +196,9 @@ class Pages:
                 self._tell(connected)
             if gone or connected is there[0]:
                 self._tell(heir)
+            newcomer, last = heir if connected is there[0] else connected, self._last
+            if newcomer and last and newcomer is not last and last.path == path:
+                newcomer.show_elsewhere(last.state)
 
     def _inherit(self, heir: Page, gone: Sequence[Page]) -> Page:
         """Let `heir` write for the pages in `gone`; return the page that writes.
@@ -197,19 +206,20 @@ class Pages:
         The running turn holds a reference to its page, so if that is gone, its object takes over the connection of
         `heir` and is returned.
         """
-        lasting = heir
-        if self._last in gone and self._last is not None:
-            lasting = self._last
-            lasting.become(heir)
+        lasting = self._last if self._last in gone and self._last is not None else heir
         replaced = {heir, *gone}
         self._pages = {session: lasting if page in replaced else page for session, page in self._pages.items()}
         for turn in self._turns.values():
             if turn.page in replaced:
                 turn.page = lasting
+        if lasting is not heir:
+            lasting.become(heir)
         return lasting
 
     def _tell(self, page: Page, *turns: ShownTurn) -> None:
         """Send `page` these turns, or all that it writes, and the ids of the cells of all known turns."""
+        others = [turn for turn in self._turns.values() if turn.page is not page and turn.page.path == page.path]
         told = turns or [turn for turn in self._turns.values() if turn.page is page]
         known = [turn.cells[0].saved_id for turn in self._turns.values()]
-        page.post("missed", turns=[turn.described for turn in told], known=known)
+        elsewhere = [turn.cells[0].saved_id for turn in others]
+        page.post("missed", turns=[turn.described for turn in told], known=known, elsewhere=elsewhere)

@@ -23,6 +23,7 @@ from .cell import Cell, Output
 from .display import ask
 from .other_questions import Confirmation
 from .page_notebook import PageNotebook
+from .page_reporter import PageReporter
 from .saved_notebook import read_saved
 from .vs_code import is_cell
 
@@ -68,14 +69,16 @@ class Reruns:
     def __init__(self) -> None:
         self._runs: dict[str, _Run] | None = None
 
-    async def begin(self, cell: Cell, prompt: str, settings: Settings, notebook: PageNotebook | None) -> OldTurn | None:
+    async def begin(
+        self, cell: Cell, prompt: str, settings: Settings, notebook: PageNotebook | None, reporter: PageReporter
+    ) -> OldTurn | None:
         """The last turn of the cell's next prompt, now shown again, if the prompt is not to be sent; None if it is."""
         if self._runs is None:
             path = await notebook.saved_at() if notebook else config.notebook()
             self._runs = await asyncio.to_thread(_saved_runs, path)
         name = self._name(cell)
         old = self._last_turn(cell, name, prompt) if name else None
-        if old is None or await _is_sent_again(cell, old, settings):
+        if old is None or await _is_sent_again(cell, reporter, old, settings):
             return None
         for data, metadata in old.outputs:
             cell.display(render_saved(data) if old.is_saved else data, metadata=metadata)
@@ -110,7 +113,7 @@ class Reruns:
         return old if old.files else None
 
 
-async def _is_sent_again(cell: Cell, old: OldTurn, settings: Settings) -> bool:
+async def _is_sent_again(cell: Cell, reporter: PageReporter, old: OldTurn, settings: Settings) -> bool:
     """Return True if the prompt is sent again, and say so in the cell."""
     if settings.rerun == "run":
         cell.display(render_sent(old.files))
@@ -118,7 +121,7 @@ async def _is_sent_again(cell: Cell, old: OldTurn, settings: Settings) -> bool:
     if settings.rerun == "ask" and cell.live:
         names = ("Run again", "Keep the answer" if old.outputs else "Don't run")
         question = Confirmation(f"{changed_words(old.files)}. Run it again?", names)
-        return (await ask(cell, question, settings.activity_timeout)).action == "accept"
+        return (await ask(cell, reporter, question, settings.activity_timeout)).action == "accept"
     if cell.live or settings.rerun == "ask" or not old.outputs:  # else a batch run gives what it gave
         nobody = ", and no one can answer here" if settings.rerun == "ask" else ""
         cell.display(render_kept(old.files, f"rerun = {settings.rerun}{nobody}", is_recorded=bool(old.outputs)))

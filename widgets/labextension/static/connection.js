@@ -13,7 +13,7 @@ import { visible } from './text.js';
  * @typedef {import('@jupyterlab/services').Kernel.IComm} Comm
  * @typedef {import('@jupyterlab/services').Kernel.IKernelConnection} Kernel
  * @typedef {import('@jupyterlab/services').KernelMessage.ICommOpenMsg} CommOpen
- * @typedef {{key: string, cell: string, title: string}} Waiting A question whose buttons are in a cell.
+ * @typedef {{key: string, cell: string, title: string}} Waiting A question of a cell.
  * @typedef {{key: string, title: string, html: string, answers: import('./answers.js').Answers}} Ask A question that the page itself shows;
  *   `title` says on one line what `html` does.
  * @typedef {{seconds?: number, cells?: string[], cell?: string}} EndedTurn
@@ -26,8 +26,10 @@ const LOST = ['restarting', 'autorestarting', 'terminating', 'dead'];
 /** What one kernel has reported about its agent, and the way back. */
 export class Connection {
   agent = 'Copilot';
-  /** Empty until it is known, for example while another page writes. */
+  /** Empty until it is known. */
   state = '';
+  /** State and questions are those of a cell that another page shows. */
+  elsewhere = false;
   /** What the agent's own commands, options and modes have changed. */
   standing = '';
   /** @type {Waiting[]} */
@@ -74,9 +76,9 @@ export class Connection {
     if (!this.#comm.isDisposed) this.#comm.send({ path: this.path });
   }
 
-  /** All that waits for an answer. @returns {{key: string, title: string, cell?: string}[]} */
+  /** All that waits for an answer; without `cell`, where the page itself asks. @returns {{key: string, title: string, cell?: string}[]} */
   get questions() {
-    return [...this.waiting, ...this.asks.values()];
+    return [...this.waiting.filter(({ key }) => !this.asks.has(key)), ...this.asks.values()];
   }
 
   /** @param {Record<string, any>} data A message of the kernel's; unknown ones are ignored. */
@@ -122,6 +124,7 @@ export class Connection {
     this.panel.context.pathChanged.disconnect(this.#renamed, this);
     if (!this.panel.isDisposed) this.document.endRuns();
     this.state = 'idle';
+    this.elsewhere = false;
     this.standing = '';
     this.waiting = [];
     this.asks.clear();
@@ -153,10 +156,13 @@ export class Connection {
   }
 
   /** @param {Record<string, any>} event */
-  #onTurn({ state, agent, seconds, cells }) {
+  #onTurn({ state, agent, seconds, cells, elsewhere = false }) {
     this.state = state;
+    this.elsewhere = elsewhere;
     this.agent = visible(agent ?? '') || this.agent;
-    if (state === 'working') {
+    if (elsewhere) {
+      // The other page tells how it ends.
+    } else if (state === 'working') {
       this.#askingCell = this.document.askingCell();
       if (this.#askingCell) this.#missed.began(this.#askingCell);
     } else {
@@ -173,8 +179,9 @@ export class Connection {
   }
 
   /** @param {Record<string, any>} event */
-  #onQuestions({ waiting, agent }) {
+  #onQuestions({ waiting, agent, elsewhere = false }) {
     this.waiting = waiting ?? [];
+    this.elsewhere = elsewhere;
     this.agent = visible(agent ?? '') || this.agent;
     this.#listener.changed(this);
   }

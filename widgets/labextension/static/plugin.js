@@ -86,6 +86,7 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
       state: connection.state,
       standing: connection.standing,
       questions: connection.questions.length,
+      elsewhere: connection.elsewhere,
       current: connection.panel === tracker.currentWidget,
     }));
     const shown = summary(known);

@@ -47,12 +47,11 @@ export class Questions {
   /** @param {Connection} connection */
   update(connection) {
     const { questions, panel } = connection;
-    const open = new Set(questions.map(({ key }) => `${panel.id} ${key}`));
+    const named = new Map(questions.map(each => [`${panel.id} ${each.key} ${each.cell}`, each]));
     for (const [name, question] of this.#questions) {
-      if (question.connection.panel === panel && !open.has(name)) this.#withdraw(name, question);
+      if (question.connection.panel === panel && !named.has(name)) this.#withdraw(name, question);
     }
-    for (const { key, title, cell } of questions) {
-      const name = `${panel.id} ${key}`;
+    for (const [name, { title, cell }] of named) {
       if (!this.#questions.has(name)) this.#add(name, { connection, title, cell });
     }
   }
@@ -99,7 +98,7 @@ export class Questions {
     setTimeout(() => {
       question.settled = true;
       if (this.#questions.get(name) !== question) return;
-      this.#save(question.connection);
+      if (!question.connection.elsewhere) this.#save(question.connection);
       question.announced = this.#announcer.add(announcement(question));
       this.#card(question);
       this.#look();

@@ -5,7 +5,7 @@ import { oneLine } from './text.js';
 
 /**
  * @typedef {import('./connection.js').Connection} Connection
- * @typedef {{agent: string, state: string, standing: string, questions: number, current: boolean}} Known
+ * @typedef {{agent: string, state: string, standing: string, questions: number, elsewhere: boolean, current: boolean}} Known
  * @typedef {{kind: 'waiting' | 'working' | 'idle' | '', text: string}} Summary
  */
 
@@ -28,7 +28,8 @@ export function summary(known) {
   const [shown] = [...working.filter(({ current }) => current), ...working, ...known.filter(({ state, current }) => state && current)];
   if (!shown) return { kind: '', text: '' };
   const kind = shown.state === 'working' ? 'working' : 'idle';
-  return { kind, text: `${shown.agent}: ${kind}${standing(shown)}` };
+  const where = kind === 'working' && shown.elsewhere ? ' in another page' : '';
+  return { kind, text: `${shown.agent}: ${kind}${where}${standing(shown)}` };
 }
 
 /** @param {Known} known */
