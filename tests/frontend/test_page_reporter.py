@@ -93,10 +93,10 @@ async def test_the_page_learns_who_works_and_what_is_asked() -> None:
     started, *later = scene.page.posted
     assert started == {"event": "turn", "state": "working", "agent": "", "cell": "c1"}
     assert later == [{**event, "agent": "GitHub Copilot"} for event in (
-        {"event": "questions", "waiting": [{"key": one, "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]},
-        {"event": "questions", "waiting": []},
-        {"event": "questions", "waiting": [{"key": two, "cell": "c1", "title": "Use this tool? Step 2"}]},
-        {"event": "questions", "waiting": []},
+        {"event": "questions", "waiting": [{"key": one, "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}], "answered": {}},
+        {"event": "questions", "waiting": [], "answered": {one: "allowed by you"}},
+        {"event": "questions", "waiting": [{"key": two, "cell": "c1", "title": "Use this tool? Step 2"}], "answered": {}},
+        {"event": "questions", "waiting": [], "answered": {}},
         {"event": "turn", "state": "idle", "cells": ["a", "b"]},
     )]  # fmt: skip
 

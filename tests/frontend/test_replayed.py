@@ -9,7 +9,7 @@ from typing import Any
 
 import nh3
 import pytest
-from copilot_kernel.rendering.question import OPEN
+from copilot_kernel.rendering.question import DECIDED
 from copilot_widgets.base import STYLE, WIDGET_VIEW
 
 from ..agent.replay import read
@@ -89,7 +89,7 @@ def test_so_does_every_question_that_was_saved_open(path: Path) -> None:
     for asked in (asked.bundle for cell in played(read(path)) for asked in cell.questions):
         plain, lines = asked["text/plain"], bare(asked)
         assert lines[0].startswith(f"? {plain.partition('?')[0]}?")
-        assert lines[-1] == OPEN
+        assert lines[-1] == DECIDED
         assert set(_WORD.findall(_NAMES.sub("", plain))) <= set(_WORD.findall(" ".join(lines)))
         assert "display:none" not in asked["text/html"]
 

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import psutil
 import pytest
-from copilot_kernel.rendering.question import OPEN
+from copilot_kernel.rendering.question import DECIDED
 
 from .asked import ALLOW, DENY, Asked
 from .conftest import StartKernel
 from .ending import by_shutdown
 from .front_end import LIMIT, FrontEnd, gone, is_output, until
 
-QUESTION = OPEN
+QUESTION = DECIDED
 
 
 @pytest.fixture

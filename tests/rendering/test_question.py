@@ -8,7 +8,7 @@ from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.permissions.question import Question, RuleOffer
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.rendering.markup import GREEN
-from copilot_kernel.rendering.question import OPEN, QuestionView
+from copilot_kernel.rendering.question import DECIDED, QuestionView
 from msgspec.structs import replace
 
 from .allowed import problems, text_of
@@ -347,8 +347,8 @@ def test_a_command_is_coloured_and_not_broken_after_hyphens():
 def test_what_is_kept_says_that_it_was_not_answered():
     question = asked(raw_input={"command": "ls"})
     kept = QuestionView(question).bundle
-    assert kept["text/plain"].endswith(f"\n{OPEN}")
-    assert (OPEN in text_of(kept["text/html"]), OPEN in QuestionView(question).html) == (True, False)
+    assert kept["text/plain"].endswith(f"\n{DECIDED}")
+    assert (DECIDED in text_of(kept["text/html"]), DECIDED in QuestionView(question).html) == (True, False)
 
 
 def test_a_question_says_how_far_the_call_reaches():

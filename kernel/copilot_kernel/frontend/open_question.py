@@ -121,7 +121,7 @@ class OpenQuestion(ABC, Generic[T]):
     @property
     def printed(self) -> Bundle:
         """The question as a console prints it, without the remark for saved notebooks."""
-        return {**self.static, "text/plain": self.static["text/plain"].removesuffix(f"\n{OPEN}")}
+        return {**self.static, "text/plain": self.static["text/plain"].rpartition(f"\n{OPEN}")[0]}
 
     @abstractmethod
     def make_widgets(self, on_move: Callable[[], object]) -> Interactive:

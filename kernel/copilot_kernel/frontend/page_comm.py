@@ -55,7 +55,9 @@ class PageComm(BaseComm):
     def publish_msg(
         self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **keys: Any
     ) -> None:
-        """Send on iopub."""
+        """Send on iopub. Its end is an event: of a `comm_close`, every other page would complain in the console."""
+        if msg_type == "comm_close":
+            msg_type, data = "comm_msg", {"event": "end"}
         content = clean({"data": data or {}, "comm_id": self.comm_id, **keys})
         kernel = self._kernel
         kernel.session.send(kernel.iopub_socket, msg_type, content, self.request.parent, ident=self.topic)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -83,12 +83,16 @@ class PageReporter:
             yield
         finally:
             if self._titles.pop(question.key, None) is not None:
-                self._post_questions()
+                is_answered = question.answer.done() and not question.answer.cancelled()
+                words = question.closing_line(question.answer.result()).title if is_answered else ""
+                self._post_questions({question.key: visible_text(words)})
 
-    def _post_questions(self) -> None:
-        """Post the open questions, and who asks: at the beginning of the turn, that may not have been known."""
+    def _post_questions(self, answered: Mapping[str, str] | None = None) -> None:
+        """Post the open questions, what was answered, by the question's key, and who asks: at the beginning of the turn,
+        that may not have been known.
+        """
         waiting = [{"key": key, "cell": self.cell_id, "title": title} for key, title in self._titles.items()]
-        self._post("questions", waiting=waiting, agent=self._agent())
+        self._post("questions", waiting=waiting, answered=answered or {}, agent=self._agent())
 
     def _post(self, event: str, **more: object) -> None:
         if self.page is not None:

@@ -38,8 +38,10 @@ from .plain import hidden_warning, quoted, split_lines, visible_line, visible_te
 from .subject import SUBFOLDER, LocatedPath, remarks_on, subject
 from .tool_call import languages_of
 
-OPEN = "Asked. %changes shows what became of it."
-"""Shown while the question is open, and to readers of a saved notebook, without its buttons."""
+OPEN = "This question was open when the notebook was saved."
+"""Shown without its buttons: to readers of a saved notebook."""
+DECIDED = f"{OPEN} %permissions shows the decision."
+"""The same of a permission request."""
 NO_BUTTONS = "(Buttons appear here while the kernel that asked is running and Jupyter can show widgets.)"
 """Shown in place of the buttons where they cannot be drawn."""
 _HEADS = {
@@ -150,7 +152,7 @@ class QuestionView:
     @property
     def bundle(self) -> Bundle:
         """The question without its buttons, as it is kept in a notebook."""
-        return bundle(self.html + without_buttons(muted(OPEN)), f"{self.text}\n{OPEN}")
+        return bundle(self.html + without_buttons(muted(DECIDED)), f"{self.text}\n{DECIDED}")
 
     @property
     def headline(self) -> str:

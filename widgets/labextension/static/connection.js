@@ -34,6 +34,8 @@ export class Connection {
   standing = '';
   /** @type {Waiting[]} */
   waiting = [];
+  /** What the question that was answered last was answered, by its key. @type {Record<string, string>} */
+  answered = {};
   /** @type {Map<string, Ask>} */
   asks = new Map();
   #comm;
@@ -95,7 +97,8 @@ export class Connection {
       case 'ran': return this.document.has(data.id) ? this.document.ran(data) : undefined;
       case 'ended': return this.#missed.ended(data.turn, data.count);
       case 'missed':
-        this.#waits = data.known.length > data.turns.length;
+        this.#waits = data.elsewhere.length > 0;
+        this.#missed.elsewhere(data.elsewhere);
         this.#missed.write(data.turns);
         return markLost(this.panel, this.#language, data.known);
     }
@@ -156,15 +159,17 @@ export class Connection {
   }
 
   /** @param {Record<string, any>} event */
-  #onTurn({ state, agent, seconds, cells, elsewhere = false }) {
+  #onTurn({ state, agent, seconds, cell, cells, elsewhere = false }) {
+    const hasBegun = this.state === 'idle' && state === 'working';
     this.state = state;
     this.elsewhere = elsewhere;
     this.agent = visible(agent ?? '') || this.agent;
     if (elsewhere) {
-      // The other page tells how it ends.
+      if (state === 'working') this.#missed.elsewhere([cell], hasBegun);
     } else if (state === 'working') {
       this.#askingCell = this.document.askingCell();
       if (this.#askingCell) this.#missed.began(this.#askingCell);
+      this.#listener.turnBegan(this);
     } else {
       this.document.endRuns();
       this.#listener.turnEnded(this, { seconds, cells, cell: this.#askingCell });
@@ -179,8 +184,9 @@ export class Connection {
   }
 
   /** @param {Record<string, any>} event */
-  #onQuestions({ waiting, agent, elsewhere = false }) {
+  #onQuestions({ waiting, answered, agent, elsewhere = false }) {
     this.waiting = waiting ?? [];
+    this.answered = answered ?? {};
     this.elsewhere = elsewhere;
     this.agent = visible(agent ?? '') || this.agent;
     this.#listener.changed(this);
@@ -208,6 +214,7 @@ export class Connection {
  * Who hears of connections.
  * @typedef {object} Listener
  * @property {(connection: Connection) => void} changed Its state or its questions.
+ * @property {(connection: Connection) => void} turnBegan In this page.
  * @property {(connection: Connection, turn: EndedTurn) => void} turnEnded
  * @property {(ask: Ask, words: string) => void} refused The answer to a question does not count, and why.
  */
@@ -321,9 +328,14 @@ export class Connections {
     this.#end(panel);
     const connection = new Connection(this.documentOf(panel), panel, comm, this.#app, this.#listener);
     this.#connections.set(panel, connection);
-    comm.onMsg = ({ content }) => connection.receive(/** @type {Record<string, any>} */ (content.data));
     comm.onClose = () => {
       if (this.of(panel) === connection) this.#end(panel);
+    };
+    comm.onMsg = ({ content }) => {
+      const data = /** @type {Record<string, any>} */ (content.data);
+      if (data.event !== 'end') return connection.receive(data);
+      comm.dispose();
+      comm.onClose?.(/** @type {any} */ (undefined));
     };
     const { name, version } = this.#app;
     const { clientId: session, handleComms: widgets } = kernel; // where there are no comms, there are no widgets

@@ -17,6 +17,8 @@ const RESTARTED = 'The kernel was restarted or shut down before this turn ended.
 const OURS = ['text/html', 'application/vnd.jupyter.widget-view+json'];
 const MAX_TITLE = 60;
 const LIVE = 'copilot-live'; // the page shows what follows
+const ELSEWHERE = 'copilot-elsewhere';
+const OUTDATED = 'copilot-outdated';
 
 export class MissedTurns {
   #panel;
@@ -53,11 +55,37 @@ export class MissedTurns {
 
   /** Write what this page has missed. @param {Turn[]} turns */
   write(turns) {
+    // Loaded again before the first save: the page has made a new empty cell.
+    const isBlank = this.#panel.content.widgets.every(({ model }) => !model.sharedModel.getSource());
+    /** @type {string | null} */
+    let after = null;
     for (const turn of turns) {
       this.#offers.get(turn.turn)?.remove();
+      const { cell: id, source } = turn;
+      if (isBlank && id && !turn.cleared && !this.#document.has(id)) {
+        after = this.#document.insert({ deleted: { id, cell_type: 'code', source }, after }).id;
+      }
       const cell = this.#cellOf(turn);
       if (cell) this.#take(turn, cell);
       else this.#offer(turn);
+    }
+  }
+
+  /**
+   * Say that another page shows the turns of these cells, and hide the answer of a turn before.
+   * @param {string[]} cells @param {boolean} [hasBegun] What they show is of before; else it may be of this turn.
+   */
+  elsewhere(cells, hasBegun = false) {
+    if (this.#panel.context.model.collaborative) return; // all pages show the same outputs
+    for (const id of cells.filter(id => this.#document.has(id))) {
+      const { model, node } = this.#document.codeCell(id);
+      const hasEnded = model.outputs.toJSON().some(({ metadata }) => Object(metadata)[RECORD]);
+      if (hasBegun || hasEnded) node.classList.add(OUTDATED);
+      if (node.lastElementChild?.classList.contains(ELSEWHERE)) continue;
+      const note = document.createElement('div');
+      note.className = `copilot-missed ${ELSEWHERE}`;
+      note.textContent = 'This turn is shown in another page.';
+      node.append(note);
     }
   }
 
@@ -157,6 +185,8 @@ export class MissedTurns {
 /** Whatever is shown in a cell, this page shows what follows. @param {{cell: import('@jupyterlab/cells').Cell}} scheduled */
 export function markLive({ cell }) {
   cell.node.classList.add(LIVE);
+  cell.node.classList.remove(OUTDATED);
+  cell.node.querySelector(`.${ELSEWHERE}`)?.remove();
 }
 
 /**

@@ -101,6 +101,7 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
       app.commands.notifyCommandChanged(COMMANDS.question);
       showStatus();
     },
+    turnBegan: connection => questions.turnBegan(connection),
     turnEnded: (connection, turn) => questions.turnEnded(connection, turn),
     refused: (ask, words) => asks.complain(ask, words),
   }, shared.notebook.NotebookActions);

@@ -9,13 +9,15 @@ import { oneLine } from './text.js';
  * @typedef {import('./settings.js').Settings} Settings
  * @typedef {import('./status.js').Announcer} Announcer
  * @typedef {import('@jupyterlab/notebook').NotebookPanel} Panel
- * @typedef {{connection: Connection, title: string, cell?: string}} Asked
+ * @typedef {{connection: Connection, key: string, title: string, cell?: string}} Asked
  * @typedef {Asked & {settled: boolean, seen: boolean, notification: string, announced?: HTMLElement}} Question
  */
 
 const SETTLE_MS = 500; // until the buttons are in the document; who answers at once is not notified
 const TITLE = 70;
 const ANNOUNCED = 250;
+const OUTPUT = '.jp-OutputArea-child';
+const OPEN = '.copilot-asked-open'; // what a saved question says instead of its buttons
 const SAME_MS = 500; // between two times of one file, as JupyterLab has it
 
 export class Questions {
@@ -49,10 +51,13 @@ export class Questions {
     const { questions, panel } = connection;
     const named = new Map(questions.map(each => [`${panel.id} ${each.key} ${each.cell}`, each]));
     for (const [name, question] of this.#questions) {
-      if (question.connection.panel === panel && !named.has(name)) this.#withdraw(name, question);
+      if (question.connection.panel === panel && !named.has(name)) {
+        this.#say(question, connection.answered[question.key]);
+        this.#withdraw(name, question);
+      }
     }
-    for (const [name, { title, cell }] of named) {
-      if (!this.#questions.has(name)) this.#add(name, { connection, title, cell });
+    for (const [name, asked] of named) {
+      if (!this.#questions.has(name)) this.#add(name, { connection, ...asked });
     }
   }
 
@@ -76,6 +81,11 @@ export class Questions {
   /** @param {Panel | null} panel */
   #in(panel) {
     return [...this.#questions.values()].filter(({ connection }) => connection.panel === panel);
+  }
+
+  /** A page that is loaded again finds the prompt. @param {Connection} connection */
+  turnBegan(connection) {
+    if (this.#settings.autosave) this.#save(connection);
   }
 
   /** @param {Connection} connection @param {EndedTurn} turn */
@@ -118,7 +128,7 @@ export class Questions {
   /** @param {import('@jupyterlab/notebook').NotebookPanel} panel */
   async #saveNow({ isDisposed, context }) {
     const { contentsModel, model, path } = context;
-    if (isDisposed || !model.dirty || !contentsModel?.writable) return;
+    if (isDisposed || !model.dirty || !contentsModel?.writable || model.collaborative) return;
     try {
       const { last_modified: saved } = await this.#app.serviceManager.contents.get(path, { content: false });
       // What another window has saved is not for us to overwrite.
@@ -126,6 +136,19 @@ export class Questions {
     } catch (error) {
       console.warn('The notebook could not be saved:', error);
     }
+  }
+
+  /**
+   * Where another page shows the cell, this one keeps the question as it was saved: say what it was answered.
+   * @param {Question} question @param {string} [words]
+   */
+  #say(question, words) {
+    const { connection, cell = '' } = question;
+    const beside = this.#in(connection.panel).filter(each => each.cell === cell);
+    const cards = cardsOf(connection, cell); // these are still there
+    if (!words || !connection.elsewhere || cards.length !== beside.length) return;
+    const asked = cards[beside.indexOf(question)].closest(OUTPUT)?.previousElementSibling;
+    asked?.querySelector(OPEN)?.replaceChildren(`${words[0].toUpperCase()}${words.slice(1)}.`);
   }
 
   /** @param {string} name @param {Question} question */

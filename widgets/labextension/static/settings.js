@@ -1,10 +1,13 @@
 // @ts-check
 
-/** The user's settings, as the schema describes them. */
+const DOCUMENTS = '@jupyterlab/docmanager-extension:plugin';
+
+/** The user's settings, as the schema describes them, and whether JupyterLab saves by itself. */
 export class Settings {
   notifyQuestions = true;
   notifyTurns = false;
   longTurn = 30;
+  autosave = false;
 
   /** @param {import('@jupyterlab/settingregistry').ISettingRegistry} registry @param {string} plugin */
   async follow(registry, plugin) {
@@ -16,5 +19,9 @@ export class Settings {
     };
     loaded.changed.connect(read);
     read();
+    const documents = await registry.load(DOCUMENTS);
+    const readAutosave = () => { this.autosave = documents.get('autosave').composite === true; };
+    documents.changed.connect(readAutosave);
+    readAutosave();
   }
 }
