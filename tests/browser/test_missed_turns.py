@@ -27,6 +27,7 @@ OUTPUTS = """index => {
   const { model } = window.jupyterapp.shell.currentWidget.content.widgets[index];
   return [model.executionCount, model.outputs.toJSON()];
 }"""
+ELSEWHERE = "This turn is shown in another page."
 LOST = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.connectionStatus !== 'connected'"
 KERNEL = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.id"
 SOURCES = (
@@ -279,6 +280,67 @@ def test_a_turn_that_ended_while_no_page_was_there_is_complete(context: BrowserC
     notebook.save()
     reload(notebook)
     expect(notebook.output(0)).to_contain_text("Done.")
+
+
+def untitled(context: BrowserContext, lab: Lab, *prompts: str) -> Notebook:
+    """A notebook that is new, in which prompts were typed and run, and which has shown something."""
+    notebook = Notebook(context.new_page())
+    notebook.page.goto(lab.address())
+    notebook.page.locator(".jp-LauncherCard:has-text('Copilot')").first.click()
+    notebook.wait_ready()
+    notebook.page.locator(".jp-Cell .cm-content").first.click()
+    for prompt in prompts:
+        notebook.page.keyboard.type(prompt)
+        notebook.page.keyboard.press("Shift+Enter")
+    expect(notebook.output(0)).to_contain_text("First.")
+    return notebook
+
+
+def test_prompts_that_were_never_saved_are_put_back_with_their_turns(context: BrowserContext, lab: Lab) -> None:
+    prompts = [f"demo: say First.\\n\\n\nwait {gate(lab)}\nsay Done.", "demo: say Next."]
+    with lab.setting("@jupyterlab/docmanager-extension/plugin", autosave=False):
+        notebook = untitled(context, lab, *prompts)
+        errors = list[str]()
+        notebook.page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+        reload(notebook)
+        expect(notebook.output(0)).to_contain_text("First.")
+        expect(notebook.cell(0).locator(".jp-InputPrompt")).to_have_text("[*]:")
+        gate(lab).touch()
+        expect(notebook.output(1)).to_contain_text("Next.")
+        expect(notebook.output(0)).to_contain_text("Done.")
+        assert notebook.page.evaluate(SOURCES) == [*prompts, ""]
+        assert [kept(notebook, index)[0] for index in (0, 1)] == [1, 2]
+        assert errors == []
+
+
+def test_where_jupyterlab_saves_by_itself_a_turn_that_starts_is_saved_without_a_dialog(
+    context: BrowserContext, lab: Lab
+) -> None:
+    notebook = untitled(context, lab, f"demo: say First.\\n\\n\nwait {gate(lab)}")
+    path = lab.root.parent / notebook.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
+    until(lambda: "demo: say First" in path.read_text(), "the prompt is saved", limit=LIMIT)
+    expect(notebook.page.locator(".jp-Dialog")).to_have_count(0)
+    gate(lab).touch()
+
+
+@BOTH
+def test_a_page_hides_the_answer_of_a_prompt_that_is_run_again_in_another_page_and_says_so(
+    context: BrowserContext, lab: Lab, classic: bool
+) -> None:
+    first = Notebook.new(context, lab, "again.ipynb", "demo: say Answer.")
+    first.run(0)
+    first.save()
+    second = Notebook(context.new_page())
+    second.page.goto(lab.address("again.ipynb", classic=classic))
+    second.wait_ready()
+    expect(second.output(0)).to_contain_text("Answer.")
+    first.run(0)
+    expect(second.cell(0)).to_contain_text(ELSEWHERE)
+    expect(second.output(0)).to_be_hidden()
+    second.run(0)
+    expect(second.output(0)).to_contain_text("Answer.")
+    expect(second.cell(0)).not_to_contain_text(ELSEWHERE)
+    expect(first.cell(0)).to_contain_text(ELSEWHERE)
 
 
 def test_nothing_is_written_into_a_cell_that_was_changed_meanwhile_but_offered(

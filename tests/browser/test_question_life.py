@@ -88,7 +88,9 @@ def test_a_question_and_a_turn_in_another_page_are_counted_and_said(
     late = Notebook(context.new_page())
     late.page.goto(lab.address("shared.ipynb"))
     expect(late.page.locator(STATUS)).to_have_text("demo agent: 1 question waiting")
-    other.button(1, DENY).click()
+    late.button(1, DENY).click()
+    expect(late.output(1)).to_contain_text("Denied by you.")
+    expect(other.output(1)).to_contain_text(REJECTED)
     for page in (first.page, late.page):
         expect(page.locator(STATUS)).to_have_text("demo agent: idle")
         expect(page.locator(MARKED)).to_have_count(0)

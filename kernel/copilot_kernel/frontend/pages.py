@@ -79,7 +79,7 @@ class Pages:
             page.close()
             page = None
         if page is None:
-            page = Page(self._kernel, cell.request, self._heard, self._report, self._left)
+            page = Page(self._kernel, cell.request, self._heard, self._share, self._left)
         page.belong_to(cell.request)
         self._pages[cell.session] = self._last = page
         self._begin(cell, page)
@@ -122,7 +122,7 @@ class Pages:
             case {"cleared": str(id)} if turn := self._turns.get(id):
                 turn.is_cleared = True
 
-    def _report(self, page: Page, message: Message) -> None:
+    def _share(self, page: Page, message: Message) -> None:
         """Show to the other pages of the notebook what the page that ran a cell last is told of the state."""
         for other in dict.fromkeys(self._pages.values()) if page is self._last else ():
             if other is not page and other.path == page.path:
@@ -161,7 +161,7 @@ class Pages:
             self._loop.call_soon_threadsafe(self._connected, opened.comm_id, request)
 
     def _connected(self, comm_id: str, request: Request) -> None:
-        page = Page(self._kernel, request, self._heard, self._report, self._left, comm_id)
+        page = Page(self._kernel, request, self._heard, self._share, self._left, comm_id)
         before = self._pages.get(page.session)
         if before is not None and before.session == page.session:
             before.become(page)  # its connection was lost; what was sent meanwhile may be, too

@@ -35,6 +35,8 @@ export class MissedTurns {
   #saving = [];
   /** @type {Map<string, HTMLElement>} */
   #offers = new Map();
+  /** Number of cells that were put back, where the notebook has lost all. @type {number | undefined} */
+  #restored;
 
   /**
    * @param {NotebookPanel} panel @param {import('./document.js').NotebookDocument} document
@@ -56,14 +58,12 @@ export class MissedTurns {
   /** Write what this page has missed. @param {Turn[]} turns */
   write(turns) {
     // Loaded again before the first save: the page has made a new empty cell.
-    const isBlank = this.#panel.content.widgets.every(({ model }) => !model.sharedModel.getSource());
-    /** @type {string | null} */
-    let after = null;
+    if (this.#panel.content.widgets.every(({ model }) => !model.sharedModel.getSource())) this.#restored ??= 0;
     for (const turn of turns) {
       this.#offers.get(turn.turn)?.remove();
-      const { cell: id, source } = turn;
-      if (isBlank && id && !turn.cleared && !this.#document.has(id)) {
-        after = this.#document.insert({ deleted: { id, cell_type: 'code', source }, after }).id;
+      const { cell: id, source, cleared } = turn;
+      if (this.#restored !== undefined && id && !cleared && !this.#document.has(id)) {
+        this.#panel.content.model?.sharedModel.insertCell(this.#restored++, { id, cell_type: 'code', source });
       }
       const cell = this.#cellOf(turn);
       if (cell) this.#take(turn, cell);
