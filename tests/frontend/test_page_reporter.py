@@ -17,6 +17,7 @@ from msgspec import to_builtins
 from ..limits import LIMIT, until
 from .recording import ALLOW, OPTIONS, RecordingCell, call, question
 
+RUN_IT, STEP_2 = "Use this tool? Run⟨U+202E⟩ it", "Use this tool? Step 2"
 QUESTION = question(call(1, "waiting", "Run\u202e it"))
 
 
@@ -93,9 +94,9 @@ async def test_the_page_learns_who_works_and_what_is_asked() -> None:
     started, *later = scene.page.posted
     assert started == {"event": "turn", "state": "working", "agent": "", "cell": "c1"}
     assert later == [{**event, "agent": "GitHub Copilot"} for event in (
-        {"event": "questions", "waiting": [{"key": one, "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}], "answered": {}},
+        {"event": "questions", "waiting": [{"key": one, "cell": "c1", "title": RUN_IT}], "answered": {}},
         {"event": "questions", "waiting": [], "answered": {one: "allowed by you"}},
-        {"event": "questions", "waiting": [{"key": two, "cell": "c1", "title": "Use this tool? Step 2"}], "answered": {}},
+        {"event": "questions", "waiting": [{"key": two, "cell": "c1", "title": STEP_2}], "answered": {}},
         {"event": "questions", "waiting": [], "answered": {}},
         {"event": "turn", "state": "idle", "cells": ["a", "b"]},
     )]  # fmt: skip

@@ -141,7 +141,9 @@ class KernelSession(ChatRunner):
         from .display import Display
 
         settings = self.command_context.settings
-        self._asker = display = Display(cell, self._reporter, cwd=settings.folder, activity_timeout=settings.activity_timeout)
+        self._asker = display = Display(
+            cell, self._reporter, cwd=settings.folder, activity_timeout=settings.activity_timeout
+        )
         try:
             yield
         finally:
@@ -232,7 +234,6 @@ class KernelSession(ChatRunner):
         from ..chat.introduction import introduction
         from ..conversation.model import Notice
         from ..rendering.entry import render_notice
-        from .cell_output import CellOutput
         from .permission_commands import offer_variables
 
         if not self.is_introduced:
@@ -240,7 +241,7 @@ class KernelSession(ChatRunner):
             now = self.command_context.situation(cell.live)
             if line := await asyncio.to_thread(introduction, now.settings, now.in_force.mode):
                 cell.display(render_notice(Notice(-1, 0, "info", line)))
-            await offer_variables(self.command_context, CellOutput(cell, self._pickers, self._confirmed))
+            await offer_variables(self.command_context, self._output(cell, self._confirmed))
             if vs_code.is_cell(cell.cell_id) and now.settings.notebook_tools:
                 cell.display(render_notice(Notice(-1, 0, "info", vs_code.AS_SAVED)))
 

@@ -88,8 +88,9 @@ class PageReporter:
                 self._post_questions({question.key: visible_text(words)})
 
     def _post_questions(self, answered: Mapping[str, str] | None = None) -> None:
-        """Post the open questions, what was answered, by the question's key, and who asks: at the beginning of the turn,
-        that may not have been known.
+        """Post the open questions, the answer to one by its key, and who asks.
+
+        At the beginning of the turn, that may not have been known.
         """
         waiting = [{"key": key, "cell": self.cell_id, "title": title} for key, title in self._titles.items()]
         self._post("questions", waiting=waiting, answered=answered or {}, agent=self._agent())
