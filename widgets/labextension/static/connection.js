@@ -168,8 +168,10 @@ export class Connection {
       if (state === 'working') this.#missed.elsewhere([cell], hasBegun);
     } else if (state === 'working') {
       this.#askingCell = this.document.askingCell();
-      if (this.#askingCell) this.#missed.began(this.#askingCell);
-      this.#listener.turnBegan(this);
+      if (this.#askingCell) { // else it has begun before the page was loaded
+        this.#missed.began(this.#askingCell);
+        this.#listener.turnBegan(this);
+      }
     } else {
       this.document.endRuns();
       this.#listener.turnEnded(this, { seconds, cells, cell: this.#askingCell });
