@@ -34,26 +34,19 @@ def asking(context: BrowserContext, lab: Lab, name: str, *cells: str) -> Noteboo
 
 
 SAY = "demo: say Hello."
-ANYWAY = "demo: edit counted.txt b a"
 
 
 @pytest.mark.parametrize(("cell", "answer"), [
-    ("%permissions mode bypassPermissions", "Don't"), (SAY, "Don't"), (ANYWAY, "Keep the answer"),
-], ids=["a setting that widens", "signing in", "running again"])  # fmt: skip
+    ("%permissions mode bypassPermissions", "Don't"), (SAY, "Don't"),
+], ids=["a setting that widens", "signing in"])  # fmt: skip
 def test_a_question_of_our_own_is_counted_marked_notified_and_found_by_its_key(
     context: BrowserContext, lab: Lab, loud: None, cell: str, answer: str
 ) -> None:
     if cell == SAY:
         lab.add_kernel("signed-out", COPILOT_KERNEL_DEMO="signed-out,auth=agent")
-    (lab.root / "counted.txt").write_text("a")
     kernel = "signed-out" if cell == SAY else "copilot"
     notebook = Notebook.new(context, lab, "ours.ipynb", *["%help"] * 20, cell, kernel=kernel)
     page = notebook.page
-    if cell == ANYWAY:
-        notebook.run(20, wait=False)
-        notebook.button(20, ALLOW).click()
-        expect(notebook.output(20)).to_contain_text("demo agent, ")
-        (lab.root / "counted.txt").write_text("a")
     notebook.run(20, wait=False)
     expect(notebook.button(20, answer)).to_be_enabled()
     page.evaluate("() => void window.jupyterapp.shell.currentWidget.content.scrollToItem(0)")
