@@ -14,7 +14,7 @@ import anyio
 import pytest
 from anyio.abc import ByteReceiveStream
 from copilot_kernel.acp.locate import locate
-from copilot_kernel.agentd import client, wire
+from copilot_kernel.agentd import client, sockets, wire
 from copilot_kernel.agentd.key import AgentSpec
 from copilot_kernel.agentd.sockets import FOLDER, is_own, listen, private_folder, socket_path
 from copilot_kernel.config import Settings
@@ -90,10 +90,19 @@ def test_a_folder_of_another_user_is_refused(runtime: Path, monkeypatch: pytest.
         private_folder(runtime / FOLDER)
 
 
-def test_a_path_that_is_too_long_for_a_socket_is_an_error_with_advice(runtime: Path) -> None:
-    with pytest.raises(AgentStartFailed, match="too long for a socket") as caught:
-        socket_path(runtime / ("x" * 80), "digest")
-    assert "JUPYTER_RUNTIME_DIR" in caught.value.hint
+async def test_where_the_path_is_too_long_for_a_socket_the_agent_is_shared_in_a_short_folder(
+    spec: AgentSpec, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sockets, "SHORT", runtime)
+    long, other = runtime / ("x" * 120), runtime / ("y" * 120)
+    paths = socket_path(long, "digest"), socket_path(long, "digest"), socket_path(other, "digest")
+    assert paths[0] == paths[1] != paths[2]
+    assert [(path.parent.parent, oct(path.parent.stat().st_mode & 0o777)) for path in paths] == [(runtime, "0o700")] * 3
+    async with joined(spec, long), joined(spec, long):
+        assert len(brokers(runtime)) == 1
+    paths[2].parent.chmod(0o755)
+    with pytest.raises(AgentStartFailed, match="not a folder that only you can use"):
+        socket_path(other, "digest")
 
 
 # -- who is there ---------------------------------------------------------------------------------------------------

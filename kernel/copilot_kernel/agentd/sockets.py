@@ -9,6 +9,7 @@ import struct
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 
 import anyio
@@ -17,6 +18,8 @@ from ..errors import AgentStartFailed
 from ..system.files import lock, user_ids
 
 FOLDER = "copilot-agent"
+SHORT = Path("/tmp")
+"""Anyone can create a folder here first: `private_folder` refuses it."""
 MAX_PATH_BYTES = 103 if sys.platform == "darwin" else 107
 BACKLOG = 128
 LOCK_SECONDS = 0.05
@@ -27,14 +30,16 @@ OFF = "Or set COPILOT_KERNEL_AGENT_SHARING=off."
 
 
 def socket_path(runtime: Path, digest: str) -> Path:
-    """Return the path where the broker of a key listens, and make its folder. Raises AgentStartFailed."""
+    """Return the path where the broker of a key listens, and make its folder. Raises AgentStartFailed.
+
+    The folder lies in `runtime`, or in `SHORT` if a path in `runtime` is too long for a socket.
+    """
     if sys.platform == "win32":
         raise AgentStartFailed(NOT_ON_WINDOWS, "Set COPILOT_KERNEL_AGENT_SHARING=off.")
-    folder = private_folder(runtime / FOLDER)
-    path = folder / f"{digest}.sock"
+    path = runtime / FOLDER / f"{digest}.sock"
     if len(os.fsencode(path)) > MAX_PATH_BYTES:
-        hint = f"Set JUPYTER_RUNTIME_DIR to a folder with a shorter path. {OFF}"
-        raise AgentStartFailed(f"The agent cannot be shared: the path {path} is too long for a socket", hint)
+        path = SHORT / f"{FOLDER}-{sha256(os.fsencode(runtime)).hexdigest()[:16]}" / path.name
+    private_folder(path.parent)
     return path
 
 
