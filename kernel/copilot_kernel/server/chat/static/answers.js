@@ -125,7 +125,9 @@ function textAnswer(name, answer, row, settle, moved) {
   const entry = [title, element('p', 'copilot-answer-note', answer.note), complaint];
   if (answer.fold) {
     const fold = element('details', '');
-    fold.append(element('summary', '', answer.fold), ...entry, submit);
+    const saving = element('div', 'copilot-answers');
+    saving.append(submit);
+    fold.append(element('summary', '', answer.fold), ...entry, saving);
     buttons.append(back);
     form.append(fold, buttons);
   } else {
