@@ -10,7 +10,7 @@ import anyio
 import pytest
 from anyio import to_thread
 from copilot_kernel.acp.messages import Chunk, Diff, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
-from copilot_kernel.chat import Chat, diff_locator
+from copilot_kernel.chat import Chat
 from copilot_kernel.chat.agent import RunningAgent
 from copilot_kernel.chat.diff_locator import MAX_DELETED_CHARS, MAX_DIFFS, MAX_LOCATED_BYTES, DiffLocator
 from copilot_kernel.chat.permission import Approvals, Permissions
@@ -19,6 +19,7 @@ from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import Message, ToolCall
+from copilot_kernel.host import disk_stage
 from msgspec.structs import replace
 
 from ..limits import LIMIT
@@ -116,17 +117,17 @@ class SlowDisk:
 
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowDisk]:
-    monkeypatch.setattr(diff_locator, "LOOKUP_SECONDS", LIMIT)
+    monkeypatch.setattr(disk_stage, "LOOKUP_SECONDS", LIMIT)
     disk = SlowDisk()
     yield disk
     disk.answers.set()
 
 
 async def test_a_disk_that_hangs_is_left_alone(folder: Path, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diff_locator, "LOOKUP_SECONDS", 0.01)
+    monkeypatch.setattr(disk_stage, "LOOKUP_SECONDS", 0.01)
     locator = DiffLocator(str(folder), disk.read)
     assert [*(await located(locator, edit())).excerpts.values()] == [None]
-    monkeypatch.setattr(diff_locator, "LOOKUP_SECONDS", LIMIT)
+    monkeypatch.setattr(disk_stage, "LOOKUP_SECONDS", LIMIT)
     assert [*(await located(locator, edit())).excerpts.values()] == [None]
 
 

@@ -1,26 +1,32 @@
 """An agent that acts without asking is caught in the act; nobody else is accused."""
 
+import asyncio
 import json
+import threading
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from copilot_kernel.acp.messages import TextBlock, ToolCallUpdate
+from copilot_kernel.acp.messages import Location, TextBlock, ToolCallUpdate
 from copilot_kernel.chat import Chat, unasked
 from copilot_kernel.chat.permission import Approvals
-from copilot_kernel.chat.rules import PolicyEvaluator
+from copilot_kernel.chat.rules import PolicyEvaluator, resolve
 from copilot_kernel.chat.state import ConversationState
+from copilot_kernel.chat.turn import Turn
 from copilot_kernel.chat.unasked import UnaskedActionMonitor
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation import reduce
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.conversation.reduce import COMPLETED_ANYWAY
+from copilot_kernel.host import disk_stage
+from msgspec.structs import replace
 
 from ..acp.scripted import Script
 from .conftest import Open, chatting
 from .loopback import asking, met, playing
-from .people import LIMIT, Person, ask, ledger_of
+from .people import LIMIT, Person, ask, cancelled, ledger_of
 
 RAN = "not asked"
 Call = dict[str, Any]
@@ -231,17 +237,74 @@ async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: l
 # -- on_unasked -----------------------------------------------------------------------------------------------------
 
 
-async def test_a_turn_is_stopped_only_after_the_conversation_has_changed(project: Path) -> None:
-    policy = PolicyEvaluator(Settings(cwd=str(project), on_unasked="cancel"))
-    monitor = UnaskedActionMonitor(policy, Approvals())
-    state, person = ConversationState(watch=monitor.watch), Person()
-    turn, pressed = state.begin("prompt", person, [TextBlock("do it")]), list[bool]()
-    state.observers.append(lambda update: pressed.append(turn.stop.pressed))
-    update = ToolCallUpdate("1", begins=True, status="completed", kind="execute", raw_input={"command": "touch a"})
-    watched = monitor.watch(state, reduce.reduce(state.conversation, update))
-    assert (turn.stop.pressed, watched.stop) == (False, unasked.TURN_STOPPED.format("$ touch a", RAN))
+def watched(folder: Path, **settings: Any) -> tuple[ConversationState, Turn, Person]:
+    """A turn that runs, and nothing that looks at its calls until `settle`."""
+    monitor = UnaskedActionMonitor(PolicyEvaluator(Settings(cwd=str(folder), **settings)), Approvals())
+    state, person = ConversationState(monitor=monitor), Person()
+    return state, state.begin("prompt", person, [TextBlock("do it")]), person
+
+
+async def test_no_update_stops_the_turn_by_itself(project: Path) -> None:
+    state, turn, person = watched(project, on_unasked="cancel")
+    raw = {"command": "touch a"}
+    state.update(ToolCallUpdate("1", begins=True, status="completed", kind="execute", raw_input=raw))
+    assert (turn.stop.pressed, person.notices) == (False, [])
+    await state.settle()
+    stopped = unasked.TURN_STOPPED.format("$ touch a", RAN)
+    assert (turn.stop.pressed, turn.stop.by_user, person.notices) == (True, False, [stopped])
+
+
+class SlowDisk:
+    """Where paths lead is known only when `answers` is set; `asked` is set when somebody wants to know."""
+
+    def __init__(self) -> None:
+        self.asked, self.answers, self._loop = anyio.Event(), threading.Event(), asyncio.get_running_loop()
+
+    def resolve(self, paths: Sequence[str]) -> dict[str, str]:
+        self._loop.call_soon_threadsafe(self.asked.set)
+        self.answers.wait(LIMIT)
+        return resolve(paths)
+
+
+@pytest.fixture
+async def disk(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SlowDisk]:
+    disk = SlowDisk()
+    monkeypatch.setattr(unasked, "resolve", disk.resolve)
+    yield disk
+    disk.answers.set()
+
+
+async def test_a_call_that_is_asked_about_while_its_paths_are_resolved_is_not_accused(
+    project: Path, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_stage, "LOOKUP_SECONDS", LIMIT)
+    state, _, person = watched(project)
+    update = ToolCallUpdate("1", begins=True, status="in_progress", kind="edit", locations=(Location("a.txt"),))
     state.update(update)
-    assert (pressed, turn.stop.by_user, person.notices) == ([False, True], False, [watched.stop])
+    state._monitor.end(state)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(state.settle)
+        await disk.asked.wait()
+        state.advance(reduce.ask(state.conversation, replace(update, begins=False))[0])
+        disk.answers.set()
+    assert marks(person) == []
+
+
+async def test_where_paths_lead_that_a_hanging_disk_does_not_tell_excuses_nothing(
+    opened: Open, settings: Settings, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_stage, "LOOKUP_SECONDS", 0.05)
+    inside = [{"path": str(Path(settings.cwd, "a.txt"))}]
+    edits = [begun("completed", kind="edit", toolCallId=name, locations=inside) for name in "ab"]
+    assert (await seen(opened, *edits, permission_mode="acceptEdits"))[:2] == ([(RAN, False)] * 2, 2)
+    disk.answers.set()
+    monkeypatch.setattr(disk_stage, "LOOKUP_SECONDS", LIMIT)
+    assert (await seen(opened, *edits, permission_mode="acceptEdits"))[1] == 0
+
+
+async def test_a_turn_can_be_stopped_while_the_disk_hangs(chat: Chat, disk: SlowDisk) -> None:
+    turn = await cancelled(chat, "demo: unasked echo a\nslow 10000", person := Person(), lambda: disk.asked)
+    assert (turn.stop_reason, turn.stopped_by_user, marks(person)) == ("cancelled", True, [(RAN, False)])
 
 
 @chatting(on_unasked="cancel")

@@ -1,18 +1,31 @@
 """The agent learns what was restored with the next prompt, and again until a prompt that says so has been answered.
 
-Another session, which has not seen what was changed, does not.
+Another session, which has not seen what was changed, does not. And what files held is known before a call may write.
 """
 
 import json
+import threading
 from contextlib import suppress
+from pathlib import Path
 
+import anyio
 import pytest
-from copilot_kernel.acp.messages import TextBlock
+from anyio import to_thread
+from copilot_kernel.acp.messages import Diff, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
 from copilot_kernel.chat import Chat
+from copilot_kernel.chat.agent import RunningAgent
+from copilot_kernel.chat.permission import Approvals, Permissions
+from copilot_kernel.chat.rules import PolicyEvaluator
+from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.chat.undo import UNDONE_PREAMBLE
+from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentError
+from copilot_kernel.host import disk_stage
 from copilot_kernel.permissions.question import PermissionAnswer, Question
+from copilot_kernel.undo.history import UndoHistory
+from copilot_kernel.undo.tree import Tree
 
+from ..limits import LIMIT
 from .conftest import Open, chatting
 from .people import Person, ask, cancelled
 
@@ -102,3 +115,32 @@ async def test_an_edit_that_no_file_shows_has_changed_nothing(chat: Chat) -> Non
     call = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "Edit a.txt", "kind": "edit"}
     await ask(chat, f"demo: raw {json.dumps({**call, 'status': 'completed', 'content': [diff]})}")
     assert chat.undo.changes == ()
+
+
+async def test_no_question_is_answered_before_the_files_of_its_call_are_read(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "a.txt").write_text("before\n")
+    history, read = UndoHistory(str(project), tmp_path / "state"), Tree.read
+    recording, asked, answers = history.begin(), threading.Event(), threading.Event()
+    assert recording is not None
+    await recording.begun()
+    monkeypatch.setattr(disk_stage, "LOOKUP_SECONDS", LIMIT)
+    monkeypatch.setattr(Tree, "read", lambda *of: (asked.set(), answers.wait(LIMIT)) and read(*of))
+    state, person = ConversationState(), Person()
+    state.begin("prompt", person, [TextBlock("do it")], recording)
+    permissions = Permissions(state, PolicyEvaluator(Settings(cwd=str(project))), Approvals(), RunningAgent())
+    diff, options = Diff("a.txt", "before\n", "after\n"), [PermissionOption("y", "Yes", "allow_once")]
+    async with anyio.create_task_group() as tasks:
+        call = ToolCallUpdate("1", kind="edit", content=(diff,))
+        tasks.start_soon(permissions.ask, PermissionRequest(call, tuple(options)))
+        await to_thread.run_sync(asked.wait, LIMIT)
+        await anyio.wait_all_tasks_blocked()
+        assert person.questions == []
+        answers.set()
+    (project / "a.txt").write_text("after\n")
+    state.update(ToolCallUpdate("1", status="completed"))
+    await history.end(recording, 1)
+    (file,) = history.plan(1).certain
+    assert (len(person.questions), history.content_before(file)) == (1, b"before\n")
+    history.close()

@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -13,7 +14,8 @@ from unittest.mock import patch
 from copilot_kernel.acp.messages import Diff, Location, ToolCallUpdate
 from copilot_kernel.conversation.calls import merged, with_answer, with_question
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.undo.history import Outcome, UndoHistory, UndoPlan
+from copilot_kernel.host import disk_stage
+from copilot_kernel.undo.history import READING, Outcome, UndoHistory, UndoPlan
 from msgspec.structs import replace
 
 Tree = dict[str, tuple[str, int, bytes]]
@@ -104,6 +106,13 @@ class Agent:
     async def end(self) -> None:
         await self.undo.end(self.recording, self.number)
 
+    def observe(self, call: ToolCall) -> None:
+        """Tell of a call, and wait until its files were read, as an agent does that asks."""
+        self.recording.add(call)
+        for thread in threading.enumerate():
+            if thread.name == READING:
+                thread.join(disk_stage.LOOKUP_SECONDS)
+
     def _new(self, kind: str, *paths: str, **more: object) -> ToolCall:
         call = ToolCall(next(self._ids), self.number, "id", title=f"{kind} {' '.join(paths)}", kind=kind)
         return replace(call, locations=tuple(Location(str(self.root / path)) for path in paths), **more)
@@ -111,9 +120,9 @@ class Agent:
     def call(self, kind: str, work: Callable[[], object], *paths: str, **more: object) -> None:
         """`work`, reported by a call that names `paths`."""
         call = self._new(kind, *paths, **more)
-        self.recording.observe(call)
+        self.observe(call)
         work()
-        self.recording.observe(merged(call, ToolCallUpdate("id", status="completed")))
+        self.observe(merged(call, ToolCallUpdate("id", status="completed")))
 
     def command(self, work: Callable[[], object]) -> None:
         self.call("execute", work)
@@ -124,21 +133,21 @@ class Agent:
 
     def report(self, kind: str, *paths: str, **more: object) -> None:
         """A call that is reported only when it is done."""
-        self.recording.observe(merged(self._new(kind, *paths, **more), ToolCallUpdate("id", status="completed")))
+        self.observe(merged(self._new(kind, *paths, **more), ToolCallUpdate("id", status="completed")))
 
     def ask(self, path: str, *diffs: Diff) -> ToolCall:
         """An edit that waits for its answer."""
         call = with_question(self._new("edit", path, content=diffs))
-        self.recording.observe(call)
+        self.observe(call)
         return call
 
     def answer(self, call: ToolCall, allowed: bool | None, work: Callable[[], object] = lambda: None) -> None:
         """The answer to it, and what the agent does then."""
         call = with_answer(call, allowed, "")
-        self.recording.observe(call)
+        self.observe(call)
         if allowed:
             work()
-            self.recording.observe(merged(call, ToolCallUpdate("id", status="completed")))
+            self.observe(merged(call, ToolCallUpdate("id", status="completed")))
 
     def plan(self) -> UndoPlan:
         return self.undo.plan(self.number)

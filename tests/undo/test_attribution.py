@@ -34,11 +34,11 @@ def asked(agent: Agent, *, allowed: bool | None = True, meanwhile=lambda: None, 
 def in_parts(agent: Agent) -> None:
     """The call says something new while it writes."""
     call = with_answer(agent.ask("a.txt", DIFF), True, "")
-    agent.recording.observe(call)
+    agent.observe(call)
     for text in ("", "one\n", "one\n2\n"):
         (agent.root / "a.txt").write_text(text)
-        agent.recording.observe(merged(call, ToolCallUpdate("id", raw_input={"done": text})))
-    agent.recording.observe(merged(call, ToolCallUpdate("id", status="completed")))
+        agent.observe(merged(call, ToolCallUpdate("id", raw_input={"done": text})))
+    agent.observe(merged(call, ToolCallUpdate("id", status="completed")))
 
 
 def together(agent: Agent) -> None:
@@ -54,7 +54,7 @@ CASES = {
     "allowed": (asked, {"a.txt": WAS}, {}),
     "says nothing of its content": (lambda agent: agent.call("edit", partial(edit, agent, "two", "2"), "a.txt"),
                                     {"a.txt": WAS}, {}),
-    "never ends": (lambda agent: (agent.recording.observe(agent._new("edit", "a.txt")), edit(agent, "two", "2")),
+    "never ends": (lambda agent: (agent.observe(agent._new("edit", "a.txt")), edit(agent, "two", "2")),
                    {"a.txt": WAS}, {}),
     "in parts": (in_parts, {"a.txt": WAS}, {}),
     "two at once": (together, {"a.txt": WAS}, {}),

@@ -3,6 +3,7 @@
 from threading import Event
 from unittest.mock import Mock
 
+from copilot_kernel.host import disk_stage
 from copilot_kernel.undo import history, tree
 from copilot_kernel.undo.record import listed
 from copilot_kernel.undo.repository import SNAPSHOT_TOO_SLOW, Repository, Snapshot
@@ -50,7 +51,7 @@ async def test_a_disk_that_hangs_costs_what_comes_later_and_not_the_turn(root, a
     hangs = Event()
     async with agent:
         agent.write("b.txt", "edited\n")
-        monkeypatch.setattr(history, "SNAPSHOT_SECONDS", 0.05)
+        monkeypatch.setattr(disk_stage, "LOOKUP_SECONDS", 0.05)
         with monkeypatch.context() as patch:
             patch.setattr(tree.Tree, "read", lambda *_: hangs.wait(60) and (tree.ABSENT, b""))
             agent.write("a.txt", "edited\n")

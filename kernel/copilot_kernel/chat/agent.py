@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -111,6 +111,10 @@ class Agent:
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
         return self
+
+    def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run `work` until the end of the chat."""
+        self._tasks.start_soon(work)
 
     async def __aexit__(self, *error: Any) -> bool | None:
         self._tasks.cancel_scope.cancel()

@@ -87,6 +87,7 @@ class Chat:
 
     async def __aenter__(self) -> Self:
         await self.agent.__aenter__()
+        self.agent.start_soon(partial(self.monitor.run, self.state))
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:
@@ -250,7 +251,9 @@ class Chat:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._cancel, session, stop, tasks.cancel_scope)
                 tasks.start_soon(activity.run)
-                tasks.start_soon(self.monitor.run, self.state, self.permissions)
+                tasks.start_soon(self.monitor.watch_suspects, self.state, self.permissions)
+                if turn.recording:
+                    tasks.start_soon(turn.recording.run, None)
                 tasks.start_soon(self.locator.run, self.state.add_found)
                 try:
                     result = await session.prompt((*prepared, *preamble))

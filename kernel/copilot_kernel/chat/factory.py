@@ -54,7 +54,7 @@ def open_chat(
     monitor, locator = UnaskedActionMonitor(policy, approvals), DiffLocator(settings.folder)
     undo = Undo(settings, folder, turns, live)
     stages = (our_calls.filter,)
-    state = ConversationState(stages, failures.filter, monitor.watch, locator)
+    state = ConversationState(stages, failures.filter, monitor, locator)
     updates = SessionUpdates(state)
     # What the agent asks for.
     permissions, elicitations = Permissions(state, policy, approvals, running), Elicitations(state)

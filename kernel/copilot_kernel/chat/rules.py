@@ -107,10 +107,10 @@ class PolicyEvaluator:
         real = await resolve_in_time(policy.paths(call, context))
         return policy.decide(call, options, replace(context, real=real), earlier)
 
-    def request(self, call: ToolCall) -> PolicyRequest:
-        """An action of the agent's own that happens already; reads the disk, however long that takes."""
+    def request(self, call: ToolCall) -> tuple[PolicyRequest, Sequence[str]]:
+        """An action of the agent's own that happens already, and the paths that are still to be resolved for it."""
         context = self._context(inside=True)
-        return PolicyRequest(call, replace(context, real=resolve(policy.paths(call, context))))
+        return PolicyRequest(call, context), policy.paths(call, context)
 
     def _context(self, *, by_rule: bool = True, inside: bool = False) -> PolicyContext:
         mode, rules, folder = self.book.mode, self.book.rules, policy_path(self.settings.folder)

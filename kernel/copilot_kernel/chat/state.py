@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Protocol
 
 import anyio
 from msgspec.structs import replace
@@ -32,15 +32,20 @@ Filter = Callable[[Update, Conversation], Iterable[Update]]
 """Filter of an update, before the conversation takes it in; gets the conversation until then."""
 
 
-class Watched(NamedTuple):
-    """A conversation with marks, and why the running turn is to be stopped; empty if it is not."""
+class Monitor(Protocol):
+    """Marks calls later, since it waits for the disk."""
 
-    after: Conversation
-    stop: str = ""
+    @property
+    def is_busy(self) -> bool:
+        """True while it looks at something."""
+
+    def watch(self, state: ConversationState, after: Conversation) -> None:
+        """See the change that an update or a decision about a call makes; `after` is the conversation after it."""
+
+    async def settle(self, target: ConversationState) -> None:
+        """Mark what was seen."""
 
 
-Watch = Callable[["ConversationState", Conversation], Watched]
-"""Hook for the change that an update or a decision about a call makes; gets the conversation after it."""
 Observer = Callable[[Update | None], None]
 
 # How many turns back a late update is still drawn into the cell that owns it.
@@ -52,16 +57,19 @@ class ConversationState:
 
     1. `call_stages`, if it is about a call, and 2. `withhold`: these work on updates;
     3. `reduce`: the next conversation;
-    4. `watch`: marks what that shows, and may have the turn stopped, which happens after the change;
+    4. `monitor`: marks calls, and may have the turn stopped;
     5. the recording of the running turn: sees each call that is new or has changed, before any view;
-    6. `locator`: adds to entries later, since it waits for the disk. Views see later changes only then, in their order.
+    6. `locator`: adds to entries.
+
+    The last three wait for the disk, each with a worker of its own. Views see a change when the monitor and the locator
+    have looked at it and what came before it, in their order.
     """
 
     def __init__(
         self,
         call_stages: Sequence[CallStage] = (),
         withhold: Filter = lambda update, before: (update,),
-        watch: Watch = lambda state, after: Watched(after),
+        monitor: Monitor | None = None,
         locator: DiffLocator | None = None,
     ) -> None:
         self.conversation = Conversation()
@@ -71,7 +79,7 @@ class ConversationState:
         # Each is called after each change, with the update that made it, or None.
         self.observers: list[Observer] = []
         self._call_stages, self._withhold = call_stages, withhold
-        self._watch, self._locator = watch, locator
+        self._monitor, self._locator = monitor, locator
         # By id, the entries that views have not seen as they are now, in order.
         self._unshown: dict[int, Entry] = {}
         # Those of recent turns.
@@ -122,18 +130,25 @@ class ConversationState:
     def update(self, update: Update) -> None:
         """Take in an update of our own, or one of the agent's that has passed the stages."""
         after = reduce.reduce(self.conversation, update)
-        self.take(self._watch(self, after) if isinstance(update, ToolCallUpdate) else Watched(after), update)
+        if isinstance(update, ToolCallUpdate):
+            self._watch(after)
+        self.advance(after, update)
 
     def decide(self, entry_id: int, *, allowed: bool | None, words: str) -> None:
         """Note what became of a permission request; None: it was cancelled."""
-        self.take(self._watch(self, reduce.decide(self.conversation, entry_id, allowed, words)))
+        after = reduce.decide(self.conversation, entry_id, allowed, words)
+        self._watch(after)
+        self.advance(after)
 
-    def take(self, watched: Watched, update: Update | None = None) -> None:
-        """Make the change, and then stop the turn, if it is to be stopped."""
-        self.advance(watched.after, update)
-        if watched.stop and self.running and not self.running.stop.pressed:
+    def stop(self, why: str) -> None:
+        """Stop the running turn, if there is one that is not stopped yet, and say why."""
+        if self.running and not self.running.stop.pressed:
             self.running.stop.press(by_user=False)
-            self.notify("error", watched.stop)
+            self.notify("error", why)
+
+    def _watch(self, after: Conversation) -> None:
+        if self._monitor is not None:
+            self._monitor.watch(self, after)
 
     def notify(self, severity: str, title: str) -> None:
         """Show the user a line; between two turns it waits for the next one."""
@@ -165,7 +180,11 @@ class ConversationState:
             self.observers.remove(observe)
 
     async def settle(self) -> None:
-        """Wait until the places of all diffs are known, and views have seen them; about a second at most."""
+        """Wait until what waits for the disk is known, and views have seen it; little more than a second."""
+        if self.running and self.running.recording:
+            await self.running.recording.settle(None)
+        if self._monitor is not None:
+            await self._monitor.settle(self)
         if self._locator is not None:
             await self._locator.settle(self.add_found)
 
@@ -191,10 +210,10 @@ class ConversationState:
             self._unshown[entry.id] = entry
             if isinstance(entry, ToolCall) and self.prompt_runs:  # what a replay shows was done long ago
                 if self.running and self.running.recording:
-                    self.running.recording.observe(entry)
+                    self.running.recording.add(entry)
                 if self._locator is not None:
                     self._locator.add(entry)
-        if self._locator is None or not (self._locator.is_busy and self.prompt_runs):
+        if not (self.prompt_runs and any(stage and stage.is_busy for stage in (self._monitor, self._locator))):
             self._show()
         for observe in self.observers:
             observe(update)

@@ -1,25 +1,30 @@
 """Actions of the agent without asking, or although it was refused: marked, counted, and ended on request.
 
-With the setting `on_unasked = "cancel"`, such an action cancels the turn.
+What a call has done is judged by where its paths lead, which waits for the disk. With the setting
+`on_unasked = "cancel"`, such an action cancels the turn.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import anyio
 
 from ..conversation import reduce
 from ..conversation.calls import went_on
 from ..conversation.model import Conversation, ToolCall, Unasked
+from ..host import DiskStage
 from ..permissions.ledger import ONCE, LedgerOutcome, subject_of, unasked_action, why_covered
 from ..permissions.policy import judge
 from ..permissions.request import PolicyRequest, is_another
 from ..rendering.plain import visible_line
 from .our_calls import OUR_PREFIX
 from .permission import Approvals, Permissions
-from .rules import PolicyEvaluator
-from .state import ConversationState, Watched
+from .rules import PolicyEvaluator, resolve
+from .state import ConversationState
 
 # How long a call may be in progress before its question: some agents send the two in this order.
 RUNNING_SECONDS = 1.0
@@ -31,10 +36,11 @@ TURN_STOPPED = "The turn was stopped: {} ({})"
 _DESCRIPTION = ("kind", "title", "name", "content", "locations", "raw_input")
 
 
-class UnaskedActionMonitor:
+class UnaskedActionMonitor(DiskStage[ConversationState]):
     """Watches the calls of one chat, over all its turns, by its policy and what was approved."""
 
     def __init__(self, policy: PolicyEvaluator, approvals: Approvals) -> None:
+        super().__init__()
         self._policy, self._approvals = policy, approvals
         self._replayed: set[int] = set()
         # By entry id, the calls that were checked and may go on, as they were then.
@@ -43,15 +49,20 @@ class UnaskedActionMonitor:
         self._suspects: dict[int, float] = {}
         self._suspected = anyio.Event()
 
-    def watch(self, state: ConversationState, after: Conversation) -> Watched:
-        """`after`, with a mark at each call that just went on without a question."""
-        before, watched = state.conversation, Watched(after)
+    def watch(self, state: ConversationState, after: Conversation) -> None:
+        """Have each call looked at that just went on without a question."""
+        before = state.conversation
         for entry in reduce.changed(before, after):
             if isinstance(entry, ToolCall) and self._concerns(state, entry, is_new=entry.id >= len(before.entries)):
-                watched = self._check(watched, entry)
-        return watched
+                self._check(entry)
 
-    async def run(self, state: ConversationState, permissions: Permissions) -> None:
+    async def look(self, call: ToolCall) -> Callable[[ConversationState], None]:
+        """Resolve the paths that the call names. Those of a disk that hangs may lead anywhere."""
+        request, paths = self._policy.request(call)
+        real = await self.soon(partial(resolve, paths)) or {}
+        return partial(self._judge, replace(request, context=replace(request.context, real=real)))
+
+    async def watch_suspects(self, state: ConversationState, permissions: Permissions) -> None:
         """Mark, during a turn, calls that stay in progress without a question."""
         while True:
             await self._suspected.wait()
@@ -76,7 +87,7 @@ class UnaskedActionMonitor:
             del self._suspects[number]
             call = state.conversation.entries[number]
             if isinstance(call, ToolCall) and went_on(call) == "perhaps":
-                state.take(self._marked(Watched(state.conversation), call))
+                self.add(call)
 
     def _concerns(self, state: ConversationState, call: ToolCall, *, is_new: bool) -> bool:
         """Neither a replayed call, nor one of ours, which has its own question.
@@ -89,7 +100,7 @@ class UnaskedActionMonitor:
             self._replayed.add(call.id)
         return call.id not in self._replayed and not call.call_id.startswith(OUR_PREFIX)
 
-    def _check(self, now: Watched, call: ToolCall) -> Watched:
+    def _check(self, call: ToolCall) -> None:
         match went_on(call):
             case "perhaps" if call.unasked is None:
                 self._suspects.setdefault(call.id, time.monotonic())
@@ -98,39 +109,35 @@ class UnaskedActionMonitor:
                 pass
             case "unasked" | "refused" if call.unasked is None:
                 self._suspects.pop(call.id, None)
-                return self._marked(now, call)
+                self.add(call)
             case "no":
                 self._suspects.pop(call.id, None)
                 if call.unasked is None and self._changed_after_approval(call):
-                    return self._marked(now, call)
-        return now
+                    self.add(call)
 
-    def _marked(self, now: Watched, call: ToolCall) -> Watched:
-        mark = self._mark(call)
-        if mark is None:
+    def _judge(self, request: PolicyRequest, state: ConversationState) -> None:
+        """Mark the call unless it did nothing that it should have asked about, or was asked about meanwhile."""
+        call, after, entries = request.call, state.conversation, state.conversation.entries
+        now = entries[call.id] if call.id >= entries.first else None
+        is_asked = went_on(call) == "perhaps" and isinstance(now, ToolCall) and went_on(now) != "perhaps"
+        is_open = isinstance(now, ToolCall) and now.unasked is None and not is_asked
+        outcome, mark = (self._judged(request) if is_open else None) or (None, None)
+        if outcome and mark:
+            self._approvals.ledger = self._approvals.ledger.acted(call, outcome, mark.words)
+            after = reduce.mark(after, call.id, mark)
+        elif is_open:
             self._harmless[call.id] = call
-            return now
-        after = reduce.mark(now.after, call.id, mark)
-        if mark.covered or self._policy.settings.on_unasked != "cancel" or now.stop:
-            return Watched(after, now.stop)
-        return Watched(after, TURN_STOPPED.format(visible_line(subject_of(call)), visible_line(mark.words)))
+        state.advance(after)  # also without a mark: views have waited for it
+        if mark and not mark.covered and self._policy.settings.on_unasked == "cancel":
+            state.stop(TURN_STOPPED.format(visible_line(subject_of(call)), visible_line(mark.words)))
 
-    def _mark(self, call: ToolCall) -> Unasked | None:
-        """The mark for a call that went on; None if it did nothing that it should have asked about."""
-        judged = self._judged(call)
-        if judged is None:
-            return None
-        outcome, mark = judged
-        self._approvals.ledger = self._approvals.ledger.acted(call, outcome, mark.words)
-        return mark
-
-    def _judged(self, call: ToolCall) -> tuple[LedgerOutcome, Unasked] | None:
+    def _judged(self, request: PolicyRequest) -> tuple[LedgerOutcome, Unasked] | None:
+        call = request.call
         approvals = self._approvals
         if went_on(call) == "refused" or approvals.has_denied(call):
             return "done although denied", Unasked(REFUSED)
         if approvals.take_operation(call):
             return None
-        request = self._policy.request(call)
         words = self._accusation(request)
         if words is None:
             return None

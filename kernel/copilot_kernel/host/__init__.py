@@ -6,11 +6,13 @@ for permission or knows the protocol.
 """
 
 from .command import TerminalCommand, prepare
+from .disk_stage import DiskStage
 from .files import Files, ProjectPath, read_for_display
 from .git import is_tracked
 from .terminals import ExitStatus, Terminals
 
 __all__ = [
+    "DiskStage",
     "ExitStatus",
     "Files",
     "ProjectPath",

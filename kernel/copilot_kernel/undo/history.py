@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +18,7 @@ import anyio
 from anyio import to_thread
 
 from ..conversation.model import ToolCall
+from ..host import DiskStage
 from ..notebook.live import OpenDocuments
 from ..permissions.paths import is_never_written
 from ..rendering.changes import changes_of
@@ -30,6 +31,7 @@ from .tree import ABSENT, Tree, digest_of
 MAX_TURNS = 50
 # Failed snapshots in a row after which no more are taken. Each continues where the last one stopped.
 MAX_FAILURES = 6
+READING = "copilot-undo-read"
 NOTEBOOK_OPEN = "it is open beside the notebook"
 NOTHING_OPEN = OpenDocuments()
 NOTEBOOK_UNKNOWN = "it may be this notebook, whose path is not known"
@@ -98,13 +100,17 @@ class _Snapshots:
         taken.append(self._repository.snapshot(is_over.is_set, since))
 
 
-class Recording:
-    """Records one turn: the files that its calls name, and a snapshot before and after it."""
+class Recording(DiskStage[None]):
+    """Records one turn: the files that its calls name, and a snapshot before and after it.
+
+    If the disk hangs, later changes of the turn cannot be undone.
+    """
 
     def __init__(self, recorder: TurnRecorder, snapshots: _Snapshots) -> None:
+        super().__init__()
         self._recorder, self._snapshots = recorder, snapshots
         self._start: Snapshot | None = None
-        self._is_hanging = False
+        self._last, self._is_hanging = Thread(), False
         snapshots.begin()
 
     async def begun(self) -> None:
@@ -112,19 +118,29 @@ class Recording:
         if self._start is None:
             self._start = await to_thread.run_sync(self._snapshots.wait, abandon_on_cancel=True)
 
-    def observe(self, call: ToolCall) -> None:
-        """Note a new or changed call of the running turn, which may write soon.
-
-        Waits for the disk, at most SNAPSHOT_SECONDS: if it hangs, later changes of the turn cannot be undone.
-        """
+    def add(self, call: ToolCall) -> None:
+        """Note a new or changed call, which may write soon: its files are read at once, behind no other call's."""
         if not self._is_hanging and self._recorder.note(call):
-            thread = Thread(target=self._recorder.look, args=(call,), daemon=True)
-            thread.start()
-            thread.join(SNAPSHOT_SECONDS)
-            self._is_hanging = thread.is_alive()
+            self._last = Thread(target=self._read, args=(call, self._last), name=READING, daemon=True)
+            self._last.start()
+            super().add(call)
+
+    async def look(self, call: ToolCall) -> Callable[[None], None]:
+        """Wait until the files of all calls are read."""
+        await self.soon(self._last.join)
+        self._is_hanging = self._last.is_alive()
+        return lambda _: None
+
+    def _read(self, call: ToolCall, before: Thread) -> None:
+        seen = self._recorder.read(call)
+        if before.is_alive():
+            before.join()
+        if not self._is_hanging:
+            self._recorder.look(call, seen)
 
     async def end(self, number: int) -> TurnFiles | None:
         """Return what turn `number` changed or ran; None if that is nothing."""
+        await self.settle(None)
         recorder, start = self._recorder, self._start
         if start is None or not recorder.calls:
             return None

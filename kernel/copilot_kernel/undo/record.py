@@ -82,6 +82,15 @@ class _Named:
     calls: dict[int, ToolCall] = field(default_factory=dict)
 
 
+class _Seen(NamedTuple):
+    """What is at a path, and the missing folders above it. `may_be_link`: it counts only if it was a file before."""
+
+    state: FileState
+    data: bytes
+    missing: set[str]
+    may_be_link: bool
+
+
 class TurnRecorder:
     """Sees the tool calls of a turn as they come. `store` saves contents by their digests, and may raise OSError;
     `is_excluded` says which files never count.
@@ -104,25 +113,30 @@ class TurnRecorder:
         has_diff = any(isinstance(part, Diff) for part in call.content) or bool(inputs.patched(call))
         return (has_diff or call.kind in _WRITING) and (seen is None or _phase(seen) != _phase(call))
 
-    def look(self, call: ToolCall) -> None:
-        """Look at the files that `call` is about to write, or has written. Reads at once."""
-        folder, paths = inputs.folder(call.raw_input), self._paths.setdefault(call.id, set())
+    def read(self, call: ToolCall) -> dict[str, _Seen]:
+        """Read the files that `call` is about to write, or has written. In any thread, beside other calls."""
+        folder, paths = inputs.folder(call.raw_input), dict.fromkeys((*self._paths.get(call.id, ()),), False)
         for named in inputs.read(call).paths:
             with suppress(HostError):  # it is outside
                 whole = os.path.join(self.tree.root, folder, named.removeprefix("file://"))
-                paths.add("/".join(locate(self.tree.root, whole).parts))
+                paths["/".join(locate(self.tree.root, whole).parts)] = False
                 folder_of_link, name = os.path.split(whole)
                 link = posixpath.normpath(posixpath.join(self.tree.relative(folder_of_link) or "", name))
-                if link in self._named:  # it was a file before
-                    paths.add(link)
-        for path in paths:
-            if not self._is_excluded(path):
-                self._look(path, call)
+                paths.setdefault(link, True)
+        return {path: self._seen(path, may_be_link=link) for path, link in paths.items() if not self._is_excluded(path)}
+
+    def look(self, call: ToolCall, read: dict[str, _Seen]) -> None:
+        """Note what was read for `call`, after the calls before it."""
+        paths = self._paths.setdefault(call.id, set())
+        for path, seen in read.items():
+            if path in self._named or not seen.may_be_link:
+                paths.add(path)
+                self._look(path, seen, call)
 
     def close(self) -> None:
         """The turn is over: look at the files once more."""
         for path in list(self._named):
-            self._look(path, None)
+            self._look(path, self._seen(path), None)
 
     def finish(self, start: Snapshot, end: Snapshot) -> Iterator[ChangedFile]:
         """Return what differs; `start` and `end` are the snapshots of the turn."""
@@ -140,12 +154,11 @@ class TurnRecorder:
             elif path in covered:
                 yield ChangedFile(path, *end.changed[path])
 
-    def _look(self, path: str, call: ToolCall | None) -> None:
+    def _look(self, path: str, seen_now: _Seen, call: ToolCall | None) -> None:
         """Note what has changed since the last look; since then, only `call` has become what it is."""
-        state = self._read(path)
+        state = self._saved(seen_now)
         if path not in self._named:
-            parents = (each for each in PurePosixPath(path).parents if each.parts)
-            self.new_folders |= {str(each) for each in parents if not Path(self.tree.root, each).exists()}
+            self.new_folders |= seen_now.missing
             self._named[path] = _Named(state, state, state, is_late=call is not None and _is_done(call))
         named = self._named[path]
         seen = named.calls.get(call.id) if call else None
@@ -160,15 +173,18 @@ class TurnRecorder:
         if call is not None:
             named.calls[call.id] = call
 
-    def _read(self, path: str) -> FileState:
-        """Read and save what is there."""
-        state, data = self.tree.read(path)
-        if state.kind in ("file", "link"):
+    def _seen(self, path: str, *, may_be_link: bool = False) -> _Seen:
+        parents = (each for each in PurePosixPath(path).parents if each.parts and path not in self._named)
+        missing = {str(each) for each in parents if not Path(self.tree.root, each).exists()}
+        return _Seen(*self.tree.read(path), missing, may_be_link)
+
+    def _saved(self, seen: _Seen) -> FileState:
+        if seen.state.kind in ("file", "link"):
             try:
-                self._store(state.content, data)
+                self._store(seen.state.content, seen.data)
             except OSError:
-                self._unsaved.add(state.content)
-        return state
+                self._unsaved.add(seen.state.content)
+        return seen.state
 
     def _changed(self, path: str, *, is_covered: bool) -> Iterator[ChangedFile]:
         named = self._named[path]

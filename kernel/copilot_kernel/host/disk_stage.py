@@ -1,0 +1,86 @@
+"""Work on tool calls that waits for the disk, which may hang: meanwhile, the event loop takes in updates."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event
+from typing import Generic, TypeVar
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+
+from ..conversation.model import ToolCall
+from ..errors import HostError
+
+T = TypeVar("T")
+Target = TypeVar("Target")
+
+# Until a disk counts as hanging: nothing is read from it before it has answered.
+LOOKUP_SECONDS = 1.0
+
+
+class DiskStage(ABC, Generic[Target]):
+    """One call after the other. Each stage has a worker of its own, so that none waits for the disk of another."""
+
+    def __init__(self) -> None:
+        # By entry id, the calls to be looked at.
+        self._calls: dict[int, ToolCall] = {}
+        self._looking = anyio.Lock()
+        # While `run` runs: whether there is something new to do.
+        self._added: anyio.Event | None = None
+        self._worker = CapacityLimiter(1)
+        # Set when the disk has answered the last read.
+        self._answered: Event | None = None
+
+    @abstractmethod
+    async def look(self, call: ToolCall) -> Callable[[Target], object]:
+        """Read what `call` needs, in bounded time. What is returned is called at once, with the target."""
+
+    @property
+    def is_busy(self) -> bool:
+        """True while `run` is looking at something."""
+        return self._added is not None and bool(self._calls)
+
+    def add(self, call: ToolCall) -> None:
+        """Have a call looked at that is new or has changed."""
+        self._calls[call.id] = call
+        if self._added is not None:
+            self._added.set()
+
+    async def run(self, target: Target) -> None:
+        """Look, until cancelled, at what is added."""
+        try:
+            while True:
+                self._added = anyio.Event()
+                await self.settle(target)
+                await self._added.wait()
+        finally:
+            self._added = None
+
+    async def settle(self, target: Target) -> None:
+        """Look at what was added. A disk that hangs costs little more than LOOKUP_SECONDS, once."""
+        async with self._looking:
+            while self._calls:
+                call = next(iter(self._calls.values()))
+                found = await self.look(call)
+                if self._calls.get(call.id) is call:
+                    del self._calls[call.id]
+                found(target)
+
+    async def soon(self, work: Callable[[], T]) -> T | None:
+        """Return a result; None if it fails, or takes too long."""
+        if self._answered is not None and not self._answered.is_set():
+            return None
+        answered = self._answered = Event()
+
+        def read() -> T:
+            try:
+                return work()
+            finally:
+                answered.set()
+
+        with suppress(HostError), anyio.move_on_after(LOOKUP_SECONDS):
+            return await to_thread.run_sync(read, abandon_on_cancel=True, limiter=self._worker)
+        return None
