@@ -5,6 +5,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import anyio
 import pytest
@@ -44,7 +45,7 @@ def edit(path: str = "a.py", old: str | None = "two\n", new: str = "TWO\n", **fi
 async def located(locator: DiffLocator, call: ToolCall) -> ToolCall:
     found: dict[Diff, Excerpt | None] = {}
     locator.add(call)
-    await locator.settle(lambda _, excerpts, deletes: found.update(excerpts))
+    await locator.settle(Mock(add_found=lambda _, excerpts, deletes: found.update(excerpts)))
     return replace(call, excerpts={**call.excerpts, **found})
 
 
@@ -135,7 +136,7 @@ async def test_a_disk_that_hangs_is_left_alone(folder: Path, disk: SlowDisk, mon
 
 
 def begun(locator: DiffLocator, *blocks: TextBlock) -> tuple[ConversationState, Person]:
-    state, person = ConversationState(locator=locator), Person()
+    state, person = ConversationState(stages=[locator]), Person()
     state.begin("prompt" if blocks else "replay", person, blocks)
     return state, person
 
@@ -209,7 +210,7 @@ async def test_while_a_disk_hangs_updates_are_taken_in_and_shown_a_little_later_
     seen: list[int] = []
     monkeypatch.setattr(person, "show", lambda entry: seen.append(entry.id))
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(locator.run, state.add_found)
+        tasks.start_soon(locator.run, state)
         await anyio.wait_all_tasks_blocked()
         state.update(ToolCallUpdate("1", begins=True, content=edit().content))
         await to_thread.run_sync(disk.asked.wait, LIMIT)

@@ -240,7 +240,7 @@ async def test_history_that_is_told_late_is_not_accused(opened: Open, updates: l
 def watched(folder: Path, **settings: Any) -> tuple[ConversationState, Turn, Person]:
     """A turn that runs, and nothing that looks at its calls until `settle`."""
     monitor = UnaskedActionMonitor(PolicyEvaluator(Settings(cwd=str(folder), **settings)), Approvals())
-    state, person = ConversationState(monitor=monitor), Person()
+    state, person = ConversationState(stages=[monitor]), Person()
     return state, state.begin("prompt", person, [TextBlock("do it")]), person
 
 
@@ -281,7 +281,7 @@ async def test_a_call_that_is_asked_about_while_its_paths_are_resolved_is_not_ac
     state, _, person = watched(project)
     update = ToolCallUpdate("1", begins=True, status="in_progress", kind="edit", locations=(Location("a.txt"),))
     state.update(update)
-    state._monitor.end(state)
+    state.stages[0].end(state)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(state.settle)
         await disk.asked.wait()

@@ -29,7 +29,6 @@ from .activity import ActivityLine
 from .agent import Agent, auth_method, readable
 from .agent_start import READ_ONLY, compared
 from .attachments import prepare
-from .diff_locator import DiffLocator
 from .elicitation import Elicitations
 from .failures import FailureFilter
 from .net_changes import net_changes
@@ -73,7 +72,6 @@ class Chat:
     undo: Undo
     failures: FailureFilter
     monitor: UnaskedActionMonitor
-    locator: DiffLocator
     notebook: NotebookInTurn | None
     # One turn at a time.
     turns: anyio.Lock
@@ -87,7 +85,8 @@ class Chat:
 
     async def __aenter__(self) -> Self:
         await self.agent.__aenter__()
-        self.agent.start_soon(partial(self.monitor.run, self.state))
+        for stage in self.state.stages:
+            self.agent.start_soon(partial(stage.run, self.state))
         return self
 
     async def __aexit__(self, *error: Any) -> bool | None:
@@ -254,7 +253,6 @@ class Chat:
                 tasks.start_soon(self.monitor.watch_suspects, self.state, self.permissions)
                 if turn.recording:
                     tasks.start_soon(turn.recording.run, None)
-                tasks.start_soon(self.locator.run, self.state.add_found)
                 try:
                     result = await session.prompt((*prepared, *preamble))
                     reason = "cancelled" if stop.pressed else result.stop_reason

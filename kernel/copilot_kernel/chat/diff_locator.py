@@ -6,43 +6,41 @@ Files are read in threads, since a disk may hang; updates are taken in meanwhile
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 from ..acp.messages import Diff
 from ..conversation.excerpt import Excerpt, find_excerpt
 from ..conversation.model import ToolCall
-from ..host import DiskStage, is_tracked, read_for_display
+from ..host import is_tracked, read_for_display
 from ..permissions import inputs
+from .state import CallStage, ConversationState
 
 MAX_LOCATED_BYTES = 2 * 1024 * 1024
 MAX_DELETED_CHARS = 20_000
 # Of one call, however often it changes; the others have no line numbers.
 MAX_DIFFS = 50
 
-# Gets the id of an entry, what was found of its diffs, and what it deletes; see `ToolCall.deletes`.
-Found = Callable[[int, Mapping[Diff, Excerpt | None], tuple[str, bool | None] | None], None]
 
-
-class DiffLocator(DiskStage[Found]):
+class DiffLocator(CallStage):
     """Reads files inside `folder`."""
 
     def __init__(self, folder: str, read: Callable[[str, str, int], str] = read_for_display) -> None:
         super().__init__()
         self._folder, self._read = folder, read
 
-    def add(self, call: ToolCall) -> None:
-        """Note a call that is new or has changed; one that was changed by what was found needs no further look."""
-        if _unknown(call) or _unseen(call):
-            super().add(call)
+    def see(self, state: ConversationState, call: ToolCall, *, is_new: bool) -> None:
+        """What a replay shows was done long ago."""
+        if state.prompt_runs and (_unknown(call) or _unseen(call)):
+            self.add(call)
         else:
             self._calls.pop(call.id, None)
 
-    async def look(self, call: ToolCall) -> Callable[[Found], None]:
+    async def look(self, call: ToolCall) -> Callable[[ConversationState], None]:
         """Find the places of the diffs, and what is deleted."""
         excerpts = {diff: await self._find(call, diff) for diff in _unknown(call)}
         deletes = await self._deleted(os.path.join(self._folder, path)) if (path := _unseen(call)) else None
-        return lambda found: found(call.id, excerpts, deletes)
+        return lambda state: state.add_found(call.id, excerpts, deletes)
 
     async def _find(self, call: ToolCall, diff: Diff) -> Excerpt | None:
         """Find a diff; None if the file cannot be read, or not soon."""

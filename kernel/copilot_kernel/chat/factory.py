@@ -53,8 +53,7 @@ def open_chat(
     policy, approvals = PolicyEvaluator(settings, running.is_sandboxed, live), Approvals()
     monitor, locator = UnaskedActionMonitor(policy, approvals), DiffLocator(settings.folder)
     undo = Undo(settings, folder, turns, live)
-    stages = (our_calls.filter,)
-    state = ConversationState(stages, failures.filter, monitor, locator)
+    state = ConversationState(our_calls.filter, failures.filter, (monitor, locator))
     updates = SessionUpdates(state)
     # What the agent asks for.
     permissions, elicitations = Permissions(state, policy, approvals, running), Elicitations(state)
@@ -91,7 +90,6 @@ def open_chat(
         undo=undo,
         failures=failures,
         monitor=monitor,
-        locator=locator,
         notebook=live,
         turns=turns,
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
 
 import anyio
 from msgspec.structs import replace
@@ -23,54 +23,43 @@ from ..acp.messages import (
 from ..conversation import reduce
 from ..conversation.excerpt import Excerpt
 from ..conversation.model import Conversation, Entry, ToolCall
+from ..host import DiskStage
 from ..undo.history import Recording
-from .diff_locator import DiffLocator
 from .turn import Turn, TurnKind, View
 
-CallStage = Callable[[ToolCallUpdate, Conversation], ToolCallUpdate]
+Merge = Callable[[ToolCallUpdate, Conversation], ToolCallUpdate]
 Filter = Callable[[Update, Conversation], Iterable[Update]]
 """Filter of an update, before the conversation takes it in; gets the conversation until then."""
-
-
-class Monitor(Protocol):
-    """Marks calls later, since it waits for the disk."""
-
-    @property
-    def is_busy(self) -> bool:
-        """True while it looks at something."""
-
-    def watch(self, state: ConversationState, after: Conversation) -> None:
-        """See the change that an update or a decision about a call makes; `after` is the conversation after it."""
-
-    async def settle(self, target: ConversationState) -> None:
-        """Mark what was seen."""
-
-
 Observer = Callable[[Update | None], None]
 
 # How many turns back a late update is still drawn into the cell that owns it.
 MAX_VIEWS = 50
 
 
+class CallStage(DiskStage["ConversationState"]):
+    """Adds to calls of the conversation what only the disk tells."""
+
+    @abstractmethod
+    def see(self, state: ConversationState, call: ToolCall, *, is_new: bool) -> None:
+        """See a call that is new or has changed, before any view."""
+
+
 class ConversationState:
     """One conversation. An update of the agent's passes, in this order:
 
-    1. `call_stages`, if it is about a call, and 2. `withhold`: these work on updates;
+    1. `merge`, if it is about a call, and 2. `withhold`: these work on updates;
     3. `reduce`: the next conversation;
-    4. `monitor`: marks calls, and may have the turn stopped;
-    5. the recording of the running turn: sees each call that is new or has changed, before any view;
-    6. `locator`: adds to entries.
+    4. the recording of the running turn, and `stages`, which see each call that is new or has changed.
 
-    The last three wait for the disk, each with a worker of its own. Views see a change when the monitor and the locator
-    have looked at it and what came before it, in their order.
+    The last ones wait for the disk, each with a worker of its own. While a prompt runs, views see changes when the
+    stages have looked at those before them.
     """
 
     def __init__(
         self,
-        call_stages: Sequence[CallStage] = (),
+        merge: Merge = lambda update, before: update,
         withhold: Filter = lambda update, before: (update,),
-        monitor: Monitor | None = None,
-        locator: DiffLocator | None = None,
+        stages: Sequence[CallStage] = (),
     ) -> None:
         self.conversation = Conversation()
         self.running: Turn | None = None
@@ -78,8 +67,7 @@ class ConversationState:
         self.is_resumed = False
         # Each is called after each change, with the update that made it, or None.
         self.observers: list[Observer] = []
-        self._call_stages, self._withhold = call_stages, withhold
-        self._monitor, self._locator = monitor, locator
+        self._merge, self._withhold, self.stages = merge, withhold, stages
         # By id, the entries that views have not seen as they are now, in order.
         self._unshown: dict[int, Entry] = {}
         # Those of recent turns.
@@ -122,33 +110,23 @@ class ConversationState:
     def receive(self, update: Update) -> None:
         """Take in an update from the agent."""
         if isinstance(update, ToolCallUpdate):
-            for stage in self._call_stages:
-                update = stage(update, self.conversation)
+            update = self._merge(update, self.conversation)
         for each in self._withhold(update, self.conversation):
             self.update(each)
 
     def update(self, update: Update) -> None:
         """Take in an update of our own, or one of the agent's that has passed the stages."""
-        after = reduce.reduce(self.conversation, update)
-        if isinstance(update, ToolCallUpdate):
-            self._watch(after)
-        self.advance(after, update)
+        self.advance(reduce.reduce(self.conversation, update), update)
 
     def decide(self, entry_id: int, *, allowed: bool | None, words: str) -> None:
         """Note what became of a permission request; None: it was cancelled."""
-        after = reduce.decide(self.conversation, entry_id, allowed, words)
-        self._watch(after)
-        self.advance(after)
+        self.advance(reduce.decide(self.conversation, entry_id, allowed, words))
 
     def stop(self, why: str) -> None:
         """Stop the running turn, if there is one that is not stopped yet, and say why."""
         if self.running and not self.running.stop.pressed:
             self.running.stop.press(by_user=False)
             self.notify("error", why)
-
-    def _watch(self, after: Conversation) -> None:
-        if self._monitor is not None:
-            self._monitor.watch(self, after)
 
     def notify(self, severity: str, title: str) -> None:
         """Show the user a line; between two turns it waits for the next one."""
@@ -183,10 +161,8 @@ class ConversationState:
         """Wait until what waits for the disk is known, and views have seen it; little more than a second."""
         if self.running and self.running.recording:
             await self.running.recording.settle(None)
-        if self._monitor is not None:
-            await self._monitor.settle(self)
-        if self._locator is not None:
-            await self._locator.settle(self.add_found)
+        for stage in self.stages:
+            await stage.settle(self)
 
     def add_found(
         self, entry_id: int, excerpts: Mapping[Diff, Excerpt | None], deletes: tuple[str, bool | None] | None
@@ -204,16 +180,16 @@ class ConversationState:
 
     def advance(self, after: Conversation, update: Update | None = None) -> None:
         """Make `after` the conversation, and show what changed."""
-        entries = reduce.changed(self.conversation, after)
+        entries, known = reduce.changed(self.conversation, after), len(self.conversation.entries)
         self.conversation = after
         for entry in entries:
             self._unshown[entry.id] = entry
-            if isinstance(entry, ToolCall) and self.prompt_runs:  # what a replay shows was done long ago
+            if isinstance(entry, ToolCall):
                 if self.running and self.running.recording:
                     self.running.recording.add(entry)
-                if self._locator is not None:
-                    self._locator.add(entry)
-        if not (self.prompt_runs and any(stage and stage.is_busy for stage in (self._monitor, self._locator))):
+                for stage in self.stages:
+                    stage.see(self, entry, is_new=entry.id >= known)
+        if not (self.prompt_runs and any(stage.is_busy for stage in self.stages)):
             self._show()
         for observe in self.observers:
             observe(update)

@@ -15,8 +15,7 @@ import anyio
 
 from ..conversation import reduce
 from ..conversation.calls import went_on
-from ..conversation.model import Conversation, ToolCall, Unasked
-from ..host import DiskStage
+from ..conversation.model import FINAL, ToolCall, Unasked
 from ..permissions.ledger import ONCE, LedgerOutcome, subject_of, unasked_action, why_covered
 from ..permissions.policy import judge
 from ..permissions.request import PolicyRequest, is_another
@@ -24,7 +23,7 @@ from ..rendering.plain import visible_line
 from .our_calls import OUR_PREFIX
 from .permission import Approvals, Permissions
 from .rules import PolicyEvaluator, resolve
-from .state import ConversationState
+from .state import CallStage, ConversationState
 
 # How long a call may be in progress before its question: some agents send the two in this order.
 RUNNING_SECONDS = 1.0
@@ -36,7 +35,7 @@ TURN_STOPPED = "The turn was stopped: {} ({})"
 _DESCRIPTION = ("kind", "title", "name", "content", "locations", "raw_input")
 
 
-class UnaskedActionMonitor(DiskStage[ConversationState]):
+class UnaskedActionMonitor(CallStage):
     """Watches the calls of one chat, over all its turns, by its policy and what was approved."""
 
     def __init__(self, policy: PolicyEvaluator, approvals: Approvals) -> None:
@@ -49,12 +48,10 @@ class UnaskedActionMonitor(DiskStage[ConversationState]):
         self._suspects: dict[int, float] = {}
         self._suspected = anyio.Event()
 
-    def watch(self, state: ConversationState, after: Conversation) -> None:
-        """Have each call looked at that just went on without a question."""
-        before = state.conversation
-        for entry in reduce.changed(before, after):
-            if isinstance(entry, ToolCall) and self._concerns(state, entry, is_new=entry.id >= len(before.entries)):
-                self._check(entry)
+    def see(self, state: ConversationState, call: ToolCall, *, is_new: bool) -> None:
+        """Have a call looked at that just went on without a question."""
+        if self._concerns(state, call, is_new=is_new):
+            self._check(call)
 
     async def look(self, call: ToolCall) -> Callable[[ConversationState], None]:
         """Resolve the paths that the call names. Those of a disk that hangs may lead anywhere."""
@@ -102,7 +99,7 @@ class UnaskedActionMonitor(DiskStage[ConversationState]):
 
     def _check(self, call: ToolCall) -> None:
         match went_on(call):
-            case "perhaps" if call.unasked is None:
+            case "perhaps" if call.unasked is None and call.status not in FINAL:
                 self._suspects.setdefault(call.id, time.monotonic())
                 self._suspected.set()
             case "unasked" if _is_described_as(call, self._harmless.get(call.id)):
