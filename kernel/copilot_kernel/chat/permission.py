@@ -295,6 +295,7 @@ class Permissions:
             self.approvals.add(request.call, answer)
             allowed = None if answer.option is None else not answer.rejects
             self._state.decide(request.call.id, allowed=allowed, words=answer.words(request.options))
+        await self._state.settle()  # files are read as they are now, before the agent may write
         return answer.option
 
     async def _answer(self, request: _Request) -> PermissionAnswer:
