@@ -17,6 +17,7 @@ from copilot_kernel.chat.our_calls import OUR_PREFIX, OurCalls
 from copilot_kernel.chat.permission import CALL_CHANGED, CHANGED_TOO_OFTEN, Approvals, Permissions
 from copilot_kernel.chat.rules import PolicyEvaluator
 from copilot_kernel.chat.state import ConversationState
+from copilot_kernel.chat.turn import NO_TURN
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Conversation, ToolCall
 from copilot_kernel.permissions.question import PermissionAnswer, Question
@@ -241,3 +242,11 @@ async def test_who_stops_while_a_rule_is_saved_allows_nothing(saves: Saves) -> N
         assert await turn.ask() is None
     interrupted = f"Allowed in this conversation: Bash(other). {permission.SAVING_INTERRUPTED}"
     assert turn.view.notices == [interrupted]
+
+
+async def test_without_a_running_turn_only_a_rule_allows_and_nothing_is_done_for_the_agent() -> None:
+    turn = Asking(lambda question: True, allow=("Bash(ls)",))
+    turn.state.end("end_turn")
+    assert (await turn.ask(), await turn.permissions.ask_for_us(ONE, by_rule=True)) == (OPTIONS[0], False)
+    assert await turn.ask(structs.replace(ONE, id="2", raw_input={"command": "rm x"})) == OPTIONS[1]
+    assert (turn.asked, turn.state.conversation.call("2").decision) == ([], f"denied: {NO_TURN}")

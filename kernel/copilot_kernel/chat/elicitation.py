@@ -17,8 +17,8 @@ from ..acp.elicitation import (
 from ..acp.jsonrpc import INVALID_PARAMS, RequestFailed
 from ..acp.messages import Json
 from .state import ConversationState
+from .turn import NO_TURN
 
-NO_CELL = ElicitationAnswer("decline", reason="no cell is running that could ask")
 FORM_CANCELLED = ElicitationAnswer("cancel", reason="the turn was stopped")
 LINK_DONE = "What the agent asked you to visit is done"
 
@@ -67,7 +67,7 @@ class Elicitations:
     async def _ask(self, request: Elicitation) -> ElicitationAnswer:
         turn = self._state.running
         if turn is None:
-            return NO_CELL
+            return ElicitationAnswer("decline", reason=NO_TURN)
         with turn.stop.scope():
             return await turn.view.elicit(request)
         return FORM_CANCELLED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import anyio
 
@@ -63,7 +64,7 @@ def open_chat(
     tools = NotebookTools(live, settings, state, permissions, our_calls, store.note_runs, outlived=outlived)
     handlers = ClientHandlers(
         updates.receive,
-        tools.gate.ask,
+        partial(permissions.ask, asks_itself=tools.gate.asks_itself),
         services={"elicitation/create": elicitations.serve},
         listeners={"elicitation/complete": elicitations.complete},
         answer_form=settings.answer_form,

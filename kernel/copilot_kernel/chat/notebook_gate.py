@@ -6,7 +6,7 @@ must name one of our tools where a model cannot write, with arguments that fit; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -18,8 +18,6 @@ from ..acp.messages import (
     Diff,
     Location,
     NoticeUpdate,
-    PermissionOption,
-    PermissionRequest,
     TextBlock,
     ToolCallUpdate,
 )
@@ -45,10 +43,10 @@ _TOOLS = tools_for(has_kernel=True)
 
 
 class NotebookGate:
-    """A `Gate` for one conversation. `is_listed`: the agent has asked our server for its tools.
+    """A `Gate` for one conversation: `turn` needs one that runs, `authorize` is policy.
 
-    `sees` is what the agent can read: a notice names it before the first read of a session. `note_runs` gets how
-    many pieces of code run.
+    `is_listed`: the agent has asked our server for its tools. `sees` is what the agent can read: a notice names it
+    before the first read of a session. `note_runs` gets how many pieces of code run.
     """
 
     def __init__(
@@ -70,10 +68,6 @@ class NotebookGate:
         self._has_announced_reads = False
         self._our_calls.clear()
 
-    def ask(self, request: PermissionRequest) -> Coroutine[Any, Any, PermissionOption | None]:
-        """Decide about a request of the agent's; one about a call that a tool will ask about is allowed once."""
-        return self._permissions.ask(request, self._asks_itself)
-
     @contextmanager
     def turn(self) -> Iterator[object]:
         """Raises NotebookError outside a turn, and after ■."""
@@ -85,7 +79,6 @@ class NotebookGate:
 
     async def authorize(self, tool: Tool, arguments: dict[str, Any], proposal: Proposal) -> GateDecision:
         """Reads are free unless a rule that denies or asks names them."""
-        turn = self._state.running
         is_shown_by = partial(_is_about, tool=tool, arguments=arguments)
         self._permissions.approvals.add_operation(self._state.conversation.turn, is_shown_by)
         if tool.kind == "read" and not self._is_limited(tool):
@@ -101,11 +94,7 @@ class NotebookGate:
         else:
             update = _described(key, tool, proposal)
         place = self._our_calls.begin(self._state.conversation, key, arguments, is_shown_by)
-        if (
-            not await self._permissions.ask_for_us(update, by_rule=True, place=place)
-            or turn is None
-            or turn.stop.pressed
-        ):
+        if not await self._permissions.ask_for_us(update, by_rule=True, place=place):
             return GateDecision(False, NOT_DONE.format(self._decision_text(key)).strip())
         self._state.update(ToolCallUpdate(key, status="in_progress"))
         self._runs.update([key] if proposal.runs else ())
@@ -140,7 +129,7 @@ class NotebookGate:
         call = self._state.conversation.call(key)
         return call.decision if call else ""
 
-    def _asks_itself(self, call: ToolCall, earlier: ToolCall | None) -> bool:
+    def asks_itself(self, call: ToolCall, earlier: ToolCall | None) -> bool:
         """Return True if the agent asks about a call that will come to us; `earlier` is the call as shown before."""
         server, name = inputs.mcp_tool(call) or ("", "")
         tool = _TOOLS.get(name) if server == OWN_SERVER else None

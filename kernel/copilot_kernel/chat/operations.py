@@ -64,7 +64,7 @@ class ClientOperations:
             return allowed.call_id
         id = f"{OUR_PREFIX}{next(self._numbers)}"
         update = ToolCallUpdate(id, begins=True, **call)
-        if not await self._permissions.ask_for_us(update, by_rule=by_rule, inside=inside) or turn.stop.pressed:
+        if not await self._permissions.ask_for_us(update, by_rule=by_rule, inside=inside):
             raise RequestFailed(INTERNAL_ERROR, "Refused: the user did not allow it")
         return id
 

@@ -30,7 +30,7 @@ from .agent import RunningAgent
 from .our_calls import request_of_agent, unfinished
 from .rules import VERBS, PolicyEvaluator
 from .state import ConversationState
-from .turn import Turn
+from .turn import NO_TURN, Turn
 
 T = TypeVar("T")
 
@@ -239,12 +239,13 @@ class Permissions:
     async def ask_for_us(
         self, call: ToolCallUpdate, *, by_rule: bool, place: int | None = None, inside: bool = False
     ) -> bool:
-        """Return True if we may do `call` for the agent. Without `by_rule`, no rule may allow it.
+        """Return True if we may do `call` for the agent, in a turn. Without `by_rule`, no rule may allow it.
 
         `place`: the agent's entry, which ours replaces. `inside`: the call runs in the sandbox, if there is one.
         """
-        option = await self._decide(self._begin(call, OUR_OPTIONS, by_rule=by_rule, place=place, inside=inside))
-        return option is not None and option.kind == "allow_once"
+        request = self._begin(call, OUR_OPTIONS, by_rule=by_rule, place=place, inside=inside)
+        option = await self._decide(request)
+        return option == OUR_OPTIONS[0] and request.turn is not None and not request.is_stopped
 
     async def wait_closed(self) -> None:
         """Wait until every request has its answer, but at most CLOSING_SECONDS."""
@@ -325,7 +326,7 @@ class Permissions:
 
     async def _answer_of_user(self, request: _Request, decision: Decision) -> PermissionAnswer:
         if (turn := request.turn) is None:
-            return PermissionAnswer(policy.reject(request.options), "none", "no cell is running that could ask")
+            return PermissionAnswer(policy.reject(request.options), "none", NO_TURN)
         with turn.stop.scope():
             answer = _without_standing_grant(await turn.view.ask(self._question(request, decision)), request.options)
             if answer.rule and answer.allows and not request.has_changed:

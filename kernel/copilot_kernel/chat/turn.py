@@ -16,6 +16,8 @@ from ..permissions import policy
 from ..permissions.question import PermissionAnswer, Question
 from ..undo.history import Recording
 
+# Why what the agent asks between turns is rejected.
+NO_TURN = "no cell is running that could ask"
 # Seconds after the first press of ■ in which another one counts as part of a double click.
 DOUBLE_CLICK_SECONDS = 0.3
 
