@@ -160,7 +160,7 @@ def _widgets() -> Iterator[Models]:
 
 async def _run(records: Records, models: Models) -> list[Cell]:
     session = KernelSession()
-    session.is_introduced = True
+    session.notices.is_introduced = True
     try:
         cells, said = [], _said(records[: -sum(len(turn.records) for turn in turns(records))])
         for turn in turns(records) or [Turn(records)]:
@@ -168,7 +168,7 @@ async def _run(records: Records, models: Models) -> list[Cell]:
             said += _said(turn.records)
         return cells
     finally:
-        await session.close(3)
+        await session.runner.close(3)
 
 
 def _said(records: Records) -> int:
@@ -195,7 +195,7 @@ class _Reader:
             if click:
                 self._models.click(self._button(*click))
             elif is_cancel:
-                assert self._session.cancel()
+                assert self._session.runner.cancel()
         await running
         await self._has_heard(said)
         for update in self._turn.late if self._turn.cancelled else ():
@@ -211,7 +211,7 @@ class _Reader:
     @property
     def _heard(self) -> int:
         """Messages of the agent's that were read."""
-        chat = self._session.chat
+        chat = self._session.runner.chat
         return sum(direction == "<" for direction, _ in chat.agent.log.lines) if chat else 0
 
     async def _has_heard(self, count: int) -> None:

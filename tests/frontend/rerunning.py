@@ -83,8 +83,8 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> None:
 def started(monkeypatch: pytest.MonkeyPatch, notebook: PageNotebook | None = None) -> Kernel:
     """A kernel that has just begun."""
     kernel = Kernel(KernelSession(notebook=notebook), [])
-    kernel.session.is_introduced = True
-    monkeypatch.setattr(kernel.session, "ask", kernel.ask)
+    kernel.session.notices.is_introduced = True
+    monkeypatch.setattr(kernel.session.runner, "ask", kernel.ask)
     return kernel
 
 

@@ -31,7 +31,7 @@ class Session:
     def __init__(self, runner: asyncio.Runner, work: Path) -> None:
         self.work, self._runner = work, runner
         self.kernel_session = KernelSession()
-        self.kernel_session.is_introduced = True
+        self.kernel_session.notices.is_introduced = True
         self.cells: list[RecordingCell] = []
 
     def run(self, code: str, *typed: str, live: bool = True, answer: str = "") -> Outcome:
@@ -60,7 +60,7 @@ class Session:
         return lines[0].removeprefix(name).strip() if lines else ""
 
     async def close(self) -> None:
-        await self.kernel_session.close(3)
+        await self.kernel_session.runner.close(3)
 
 
 @contextmanager

@@ -145,7 +145,7 @@ async def sent(monkeypatch: pytest.MonkeyPatch, prompt: str, made: Any) -> tuple
     """The blocks of the prompt, and its cell."""
     monkeypatch.setenv("COPILOT_KERNEL_AGENT", "demo")
     kernel_session, asked, cell = KernelSession(notebook=made), [], RecordingCell()
-    kernel_session.is_introduced = True
+    kernel_session.notices.is_introduced = True
 
     async def ask(blocks: Any, display: Display) -> TurnOutcome:
         for number, block in enumerate(blocks[1:]):
@@ -153,7 +153,7 @@ async def sent(monkeypatch: pytest.MonkeyPatch, prompt: str, made: Any) -> tuple
         asked.append(blocks)
         return TurnOutcome(1, "end_turn", "", (), "session", "agent")
 
-    monkeypatch.setattr(kernel_session, "ask", ask)
+    monkeypatch.setattr(kernel_session.runner, "ask", ask)
     try:
         await kernel_session.run(cell, prompt)
     except UsageError:

@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 from copilot_kernel.acp.tcp import OTHER_USERS
 from copilot_kernel.chat import TurnOutcome
-from copilot_kernel.frontend.kernel_session import EXPOSED, KernelSession
+from copilot_kernel.frontend.kernel_session import KernelSession
+from copilot_kernel.frontend.notices import EXPOSED
 
 from .recording import RecordingCell
 
 
 def told(kernel_session: KernelSession, live: bool) -> str:
     cell = RecordingCell(live=live)
-    kernel_session.report_notices(cell)
+    kernel_session.notices.report(cell)
     return cell.printed
 
 
@@ -53,7 +54,7 @@ def listening(monkeypatch: pytest.MonkeyPatch) -> KernelSession:
     async def ask(*_: object) -> TurnOutcome:
         return TurnOutcome(1, "end_turn", "", (), "session", "agent")
 
-    monkeypatch.setattr(kernel_session, "ask", ask)
+    monkeypatch.setattr(kernel_session.runner, "ask", ask)
     return kernel_session
 
 

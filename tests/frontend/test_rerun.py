@@ -99,7 +99,7 @@ async def test_a_turn_that_failed_before_it_changed_anything_does_not_count(
         raise CopilotError("The agent does not start.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(kernel.session, "ask", fail)
+        patch.setattr(kernel.session.runner, "ask", fail)
         with pytest.raises(CopilotError):
             await kernel.run("change")
     kernel.set("keep")

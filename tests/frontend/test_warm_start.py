@@ -86,7 +86,7 @@ class Kernel:
         async def work(chat: Any) -> StandIn:
             return chat
 
-        return await asyncio.wait_for(self.session.do(work), LIMIT)
+        return await asyncio.wait_for(self.session.runner.do(work), LIMIT)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ async def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterat
     kernel = Kernel()
     yield kernel
     kernel.warm_start.cancel()
-    await kernel.session.close(1)
+    await kernel.session.runner.close(1)
 
 
 async def test_the_agent_starts_when_the_kernel_was_idle_and_the_first_prompt_gets_it(kernel: Kernel) -> None:
@@ -109,7 +109,7 @@ async def test_the_agent_starts_when_the_kernel_was_idle_and_the_first_prompt_ge
     kernel.warm_start.schedule()
     await kernel.clock.advance(START_AFTER_SECONDS / 2)
     assert [chat.events for chat in StandIn.made] == [["started"]]
-    assert (kernel.session.chat, kernel.session.notices) == (None, [])
+    assert (kernel.session.runner.chat, kernel.session.notices.lines) == (None, [])
     assert [await kernel.use(), await kernel.use()] == StandIn.made * 2
 
 
@@ -144,13 +144,13 @@ async def test_it_starts_only_an_installed_agent_that_leaves_the_folder_alone(
 ) -> None:
     monkeypatch.setenv(f"COPILOT_KERNEL_{name}", value)
     await kernel.rest()
-    assert (StandIn.made, kernel.session.notices) == ([], [])
+    assert (StandIn.made, kernel.session.notices.lines) == ([], [])
 
 
 async def test_a_start_that_fails_is_left_to_the_first_prompt(kernel: Kernel) -> None:
     StandIn.failure = AgentStartFailed("it ended")
     await kernel.rest()
-    assert kernel.session.notices == []
+    assert kernel.session.notices.lines == []
     assert await kernel.use() is StandIn.made[0]
 
 
@@ -209,7 +209,7 @@ async def test_the_end_of_the_kernel_ends_it(kernel: Kernel, seconds: float) -> 
     kernel.warm_start.schedule()
     await kernel.clock.advance(seconds)
     kernel.warm_start.cancel()
-    await kernel.session.close(1)
+    await kernel.session.runner.close(1)
     await kernel.clock.advance(START_AFTER_SECONDS)
     assert [chat.events for chat in StandIn.made] == [["started", "closed"]] * (seconds == START_AFTER_SECONDS)
 

@@ -124,7 +124,7 @@ def test_the_first_prompt_says_what_is_not_the_default(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "AGENTS.md").write_text("Be kind.")
     with session(tmp_path, COPILOT_KERNEL_PERMISSION_MODE="plan") as made:
-        made.kernel_session.is_introduced = False
+        made.kernel_session.notices.is_introduced = False
         line = "agent: demo · permission mode: plan · instructions: AGENTS.md"
         assert line in made.run("demo: say one").text
         assert line not in made.run("demo: say two").text

@@ -31,7 +31,7 @@ def test_a_prompt_that_was_not_sent_loses_nothing(notebook: FrontEnd) -> None:
 def test_fix_sends_the_values_involved_and_needs_a_failed_cell(notebook: FrontEnd, fix: str) -> None:
     notebook.run(FAILING)
     assert notebook.run(fix, live=False).status == "ok"
-    sent = "get_ipython().copilot._session.kernel_session.chat.sent[0].text"
+    sent = "get_ipython().copilot._session.kernel_session.runner.chat.sent[0].text"
     assert "prices: dict 1" in value(notebook, sent)
     assert "No failed cell" in notebook.run("%copilot fix").text
 

@@ -80,7 +80,7 @@ HOSTILE = (
 @pytest.mark.parametrize("ask", ["t = %copilot $row", "%copilot {row}", "def f():\n    %copilot $row\nf()"])
 def test_a_value_is_neither_a_command_nor_a_mention(notebook: FrontEnd, ask: str) -> None:
     notebook.run("open('secret.txt', 'w').write('x'); salaries = [4711]")
-    chat = "get_ipython().copilot._session.kernel_session.chat"
+    chat = "get_ipython().copilot._session.kernel_session.runner.chat"
     notebook.run("%copilot demo: say Ready")
     before = value(notebook, settings := f"{chat}.book.mode, {chat}.agent.settings.agent")
     for row in HOSTILE:

@@ -10,7 +10,6 @@ from dataclasses import asdict
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from ..config import UNREAD
 from ..config_reader import load_settings
 from ..environment import environment_of
 from ..errors import AuthRequired, CopilotError
@@ -18,6 +17,7 @@ from . import gateway, vs_code
 from .cell import Cell
 from .chat_runner import ChatRunner
 from .command_context import CommandContext
+from .notices import Notices
 from .page_notebook import PageNotebook
 from .page_reporter import PageReporter
 from .pickers import Pickers
@@ -35,13 +35,9 @@ if TYPE_CHECKING:
 MAX_UNDONE = 20
 """Turns whose cells show that they were undone: the last ones that changed something."""
 SIGN_IN = "The agent can sign you in now"
-EXPOSED = (
-    "Careful: {} needs no login, so {} can use it, list its conversations, and act with the rights of whoever started "
-    "it. Let the kernel start the agent instead, with its command line: %agent copilot --acp\n"
-)
 
 
-class KernelSession(ChatRunner):
+class KernelSession:
     """The chat of one kernel, and its cells.
 
     The agent gets tools for `notebook`, if there is one. `environ` is the environment with which the process was
@@ -58,23 +54,15 @@ class KernelSession(ChatRunner):
         self._environ, self._own_agent = os.environ if environ is None else environ, own_agent
         self._started_in = started_in or os.getcwd()  # noqa: TID251
         self._notebook = notebook
-        super().__init__(self._new_chat)
-        self.command_context = CommandContext(self, self._load_settings, notebook)
-        self._pickers = Pickers(self.idle)
+        self.runner, self.notices = ChatRunner(self._new_chat), Notices()
+        self.command_context = CommandContext(self.runner, self._load_settings, notebook)
+        self._pickers = Pickers(self.runner.idle)
         # The view of the command that runs.
         self._asker: Display | None = None
         # What commands in cells were allowed to widen.
         self._confirmed: set[str] = set()
         # The cell that ran last was not a batch run's.
         self._watched = False
-        self.is_introduced = False
-        """True once the user was told what is not the default."""
-        self.notices: list[str] = []
-        """Lines that the next cell reports, also in a batch run."""
-        # The agent whose exposure was checked last.
-        self._checked = ""
-        # Rules that mean more than they seem to: for the next cell that is not a batch run's.
-        self._warnings: list[str] = []
 
     async def run(self, cell: Cell, code: str, values: Mapping[str, str] | None = None) -> TurnOutcome | None:
         """Do what a cell asks for; the turn of its prompt, if it has one. Shows a CopilotError, and raises it.
@@ -109,7 +97,7 @@ class KernelSession(ChatRunner):
             raise
         finally:
             self._pickers.close_stale()
-            self.report_notices(cell)
+            self.notices.report(cell)
         if turn is not None and turn.failure is not None:
             raise turn.failure
         return turn
@@ -166,7 +154,7 @@ class KernelSession(ChatRunner):
         return Reruns()
 
     def _agent_title(self) -> str:
-        info = self.chat.info if self.chat else None
+        info = self.runner.chat.info if self.runner.chat else None
         return (info.title or info.name) if info else ""
 
     async def _prompt(self, cell: Cell, key: str, text: str, values: dict[str, str]) -> TurnOutcome:
@@ -176,15 +164,12 @@ class KernelSession(ChatRunner):
         settings, reporter = self.command_context.settings, self._reporter
         reporter.begin(self._agent_title)
         blocks = await self._collect(text, values)
-        self.notices += [UNREAD.format(each) for each in settings.unread]
-        if cell.live:
-            await self._check_exposure()
-        self.report_notices(cell)
-        await self._introduce(cell)
+        output = self._output(cell, self._confirmed)
+        await self.notices.report_before_prompt(cell, self.command_context, output)
         before = {*cell.shown}
         display = Display(cell, reporter, cwd=settings.folder, activity_timeout=settings.activity_timeout)
         try:
-            turn = await self.ask(blocks, display)
+            turn = await self.runner.ask(blocks, display)
             await self._finish(turn, display)
         finally:
             display.close()
@@ -210,7 +195,7 @@ class KernelSession(ChatRunner):
 
         end = TurnEnd.reported(turn, self.command_context.settings.folder)
         try:
-            end = await self.chat.end_of(turn) if self.chat else end
+            end = await self.runner.chat.end_of(turn) if self.runner.chat else end
             await display.drawn()
         finally:
             display.finish(end)
@@ -229,51 +214,14 @@ class KernelSession(ChatRunner):
                 undone = self.command_context.undone | {end.outcome.undo: partial(_undone, display, old)}
                 self.command_context.undone = dict(list(undone.items())[-MAX_UNDONE:])
 
-    async def _introduce(self, cell: Cell) -> None:
-        """Say once what is not the default."""
-        from ..chat.introduction import introduction
-        from ..conversation.model import Notice
-        from ..rendering.entry import render_notice
-        from .permission_commands import offer_variables
-
-        if not self.is_introduced:
-            self.is_introduced = True
-            now = self.command_context.situation(cell.live)
-            if line := await asyncio.to_thread(introduction, now.settings, now.in_force.mode):
-                cell.display(render_notice(Notice(-1, 0, "info", line)))
-            await offer_variables(self.command_context, self._output(cell, self._confirmed))
-            if vs_code.is_cell(cell.cell_id) and now.settings.notebook_tools:
-                cell.display(render_notice(Notice(-1, 0, "info", vs_code.AS_SAVED)))
-
-    def report_notices(self, cell: Cell) -> None:
-        """Report each once, as a warning in the cell."""
-        from ..rendering.report import Report, render_report
-
-        notices, self.notices = self.notices, []
-        if cell.live:
-            notices, self._warnings = [*notices, *self._warnings], []
-        for notice in notices:
-            cell.display(render_report(Report(note=notice.rstrip(), warns=True)))
-
-    async def _check_exposure(self) -> None:
-        """Warn about an exposed agent; not in a batch run, whose outputs must not depend on the machine."""
-        agent = self.command_context.settings.agent
-        if agent == self._checked:
-            return
-        self._checked = agent
-        from ..acp.tcp import exposed_to
-
-        if others := await asyncio.to_thread(exposed_to, agent):
-            self.notices.append(EXPOSED.format(agent, others))
-
     async def reserve_chat(self, settings: Settings) -> Chat | None:
-        """Open the chat that the first prompt needs, if its settings are still `settings` then; see `reserve`."""
+        """Open the chat that the first prompt needs, if its settings are still `settings` then."""
         key = gateway.notebook_key(os.environ)
 
         def fits() -> bool:
             return key == self._key and asdict(settings) == asdict(self.command_context.settings)
 
-        return await self.reserve(lambda: self._chat_of(settings, key), fits)
+        return await self.runner.reserve(lambda: self._chat_of(settings, key), fits)
 
     def _new_chat(self) -> Chat:
         return self._chat_of(self.command_context.settings, self._key)
@@ -306,14 +254,8 @@ class KernelSession(ChatRunner):
         return load_settings(self._environ, own_agent=self._own_agent, start_folder=start_folder)
 
     def _load_settings(self) -> Settings:
-        from ..permissions.rulebook import Rulebook
-
         settings = self.load()
-        self.notices += gateway.notices(settings, self._environ)
-        book = Rulebook.of(settings)
-        problems = [each for each in (*settings.problems, *book.problems) if each not in settings.unread]
-        self.notices += [f"Setting ignored: {problem}\n" for problem in problems]
-        self._warnings += [f"Careful: {warning}\n" for warning in book.warnings]
+        self.notices.note(settings, self._environ)
         return settings
 
 

@@ -66,7 +66,7 @@ class WarmStart:
         except CopilotError as error:
             _log.debug("the agent was not started before the first prompt: %s", error)
         await self._sleep(UNUSED_SECONDS)
-        await self._kernel_session.close_reserve(CLOSE_LIMIT)
+        await self._kernel_session.runner.close_reserve(CLOSE_LIMIT)
 
     async def _start(self) -> None:
         import_needed()

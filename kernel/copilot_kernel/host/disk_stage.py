@@ -31,8 +31,8 @@ class DiskStage(ABC, Generic[Target]):
         # While `run` runs: whether there is something new to do.
         self._added: anyio.Event | None = None
         self._worker = CapacityLimiter(1)
-        # Set when the disk has answered the last read.
-        self._answered: Event | None = None
+        # Of a read that took too long: set when the disk has answered.
+        self._late_answer: Event | None = None
 
     @abstractmethod
     async def look(self, call: ToolCall) -> Callable[[Target], object]:
@@ -71,9 +71,9 @@ class DiskStage(ABC, Generic[Target]):
 
     async def soon(self, work: Callable[[], T]) -> T | None:
         """Return a result; None if it fails, or takes too long."""
-        if self._answered is not None and not self._answered.is_set():
+        if self._late_answer is not None and not self._late_answer.is_set():
             return None
-        answered = self._answered = Event()
+        answered = Event()
 
         def read() -> T:
             try:
@@ -81,6 +81,7 @@ class DiskStage(ABC, Generic[Target]):
             finally:
                 answered.set()
 
-        with suppress(HostError), anyio.move_on_after(LOOKUP_SECONDS):
+        with suppress(HostError), anyio.move_on_after(LOOKUP_SECONDS) as limit:
             return await to_thread.run_sync(read, abandon_on_cancel=True, limiter=self._worker)
+        self._late_answer = answered if limit.cancelled_caught else None
         return None

@@ -121,10 +121,10 @@ class MagicSession:
         if self._task is not None:
             self._task.cancel()
         self._notebook.close()
-        await self.kernel_session.close(CLOSE_LIMIT)
+        await self.kernel_session.runner.close(CLOSE_LIMIT)
 
     def _interrupt(self, at: float) -> None:
-        if not self.kernel_session.cancel(at) and self._task is not None:
+        if not self.kernel_session.runner.cancel(at) and self._task is not None:
             self._task.cancel()
 
     async def _run(self, cell: Cell, text: str, values: Mapping[str, str]) -> Turn | None:
@@ -134,7 +134,7 @@ class MagicSession:
         if is_cell(cell.cell_id):
             keep_apart()
         turn = await self.kernel_session.run(cell, text.strip(), values)
-        chat = self.kernel_session.chat
+        chat = self.kernel_session.runner.chat
         return Turn(turn, chat.undo.changes if chat else ()) if turn else None
 
     def _show_usage(self, cell: Cell) -> None:

@@ -77,7 +77,7 @@ class CopilotKernel(ConcurrentKernel):
         # Since the running cell began.
         self._interrupted = False
         if not self.widgets_work:
-            self.kernel_session.notices.append(NO_WIDGETS.format(", ".join(self.changed_internals)))
+            self.kernel_session.notices.lines.append(NO_WIDGETS.format(", ".join(self.changed_internals)))
 
     # -- a cell ---------------------------------------------------------------------------------------------------
 
@@ -163,7 +163,7 @@ class CopilotKernel(ConcurrentKernel):
     def interrupt(self, at: float | None = None) -> None:
         """Cancel at the agent, or whatever else the cell waits for."""
         self._interrupted = True
-        if not self.kernel_session.cancel(at) and self._turn is not None:
+        if not self.kernel_session.runner.cancel(at) and self._turn is not None:
             self._turn.cancel()
 
     async def kernel_info_request(self, stream: Any, ident: Any, parent: Any) -> None:
@@ -212,7 +212,7 @@ class CopilotKernel(ConcurrentKernel):
         self._warm_start.cancel()
         if self._turn is not None:
             self._turn.cancel()
-        await self.kernel_session.close(CLOSE_LIMIT)
+        await self.kernel_session.runner.close(CLOSE_LIMIT)
 
     async def do_shutdown(self, restart: bool) -> Reply:
         """Runs in the control thread; the agent lives on the kernel's loop."""

@@ -127,8 +127,9 @@ class Recording(DiskStage[None]):
 
     async def look(self, call: ToolCall) -> Callable[[None], None]:
         """Wait until the files of all calls are read."""
-        await self.soon(self._last.join)
-        self._is_hanging = self._last.is_alive()
+        last = self._last
+        await self.soon(last.join)
+        self._is_hanging = self._is_hanging or last.is_alive()
         return lambda _: None
 
     def _read(self, call: ToolCall, before: Thread) -> None:
