@@ -4,6 +4,7 @@ import json
 import os
 import stat
 import subprocess
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,6 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel.chat import trust
-from copilot_kernel.chat.permission import Approvals
 from copilot_kernel.chat.running_files import running_files
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.chat.trust import (
@@ -29,11 +29,13 @@ from copilot_kernel.chat.trust import (
 from copilot_kernel.config import Settings, Widening
 from copilot_kernel.config_reader import load_settings
 from copilot_kernel.errors import UsageError
+from copilot_kernel.host import disk_stage
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.question import QuestionView
 
+from ..limits import LIMIT
 from .conftest import Open
-from .people import Person, ask
+from .people import Person, ask, cancelled
 
 HOOK = {"version": 1, "hooks": {"sessionStart": [{"type": "command", "bash": "touch ran"}]}}
 BYPASS = (Widening("COPILOT_KERNEL_PERMISSION_MODE", "bypassPermissions"),)
@@ -252,6 +254,26 @@ async def test_an_edit_of_what_came_meanwhile_trusts_only_what_was_shown(
     assert person.trust[0].call.title == ".github/hooks/x.json"
 
 
+async def test_a_disk_that_hangs_trusts_nothing_and_keeps_neither_turn_nor_undo_waiting(
+    opened: Open, plant: Callable[..., Path], settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, answers, read = plant(), threading.Event(), []
+    async with opened() as chat:
+        await ask(chat, "demo: say one", Asked(TRUST.name))
+        with monkeypatch.context() as patch:
+            patch.setattr(disk_stage, "LOOKUP_SECONDS", 0.05)
+            patch.setattr(trust, "running_files", lambda of: (read.append(of), answers.wait(LIMIT)) and [])
+            edit = f"demo: edit {file.relative_to(settings.cwd)} touch ran => touch run"
+            turn = await ask(chat, f"{edit}\nask", Asked())
+            assert await cancelled(
+                chat, f"{edit.replace('ran', 'run', 1)}\nhang hi", person := Asked(), lambda: person.heard
+            )
+        (change,) = chat.undo.history.plan(turn.number).turn.files
+        assert (len(read), chat.undo.content_before(change)) == (1, json.dumps(HOOK).encode())
+        answers.set()
+    assert not await started(opened, Asked(REFUSE.name))
+
+
 async def test_nothing_starts_early_where_something_is_unknown(opened: Open, plant: Callable[..., Path]) -> None:
     plant()
     async with opened() as chat:
@@ -371,7 +393,7 @@ def test_only_a_command_that_is_used_is_asked_about() -> None:
     settings = load_settings(environ, [])
 
     def asked(settings: Settings) -> list[str]:
-        found = TrustGate(settings, ConversationState(), Approvals(), can_sandbox=False).look()
+        found = TrustGate(settings, ConversationState(), TrustStore(settings), can_sandbox=False).look()
         return [item.lines[0].partition("=")[0] for item in found.settings]
 
     assert asked(settings) == ["COPILOT_KERNEL_AGENT"]

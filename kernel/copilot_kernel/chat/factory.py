@@ -26,7 +26,7 @@ from .session_store import SessionLocks, SessionStore
 from .sessions import SessionManager
 from .slash import AgentCommands
 from .state import ConversationState, SessionUpdates
-from .trust import TrustGate
+from .trust import AllowedEdits, TrustGate, TrustStore
 from .turn_end import NotebookInTurn
 from .unasked import UnaskedActionMonitor
 from .undo import Undo
@@ -54,7 +54,9 @@ def open_chat(
     policy, approvals = PolicyEvaluator(settings, running.is_sandboxed, live), Approvals()
     monitor, locator = UnaskedActionMonitor(policy, approvals), DiffLocator(settings.folder)
     undo = Undo(settings, folder, turns, live)
-    state = ConversationState(our_calls.filter, failures.filter, (monitor, locator))
+    trusted = TrustStore(settings)
+    stages = (monitor, locator, AllowedEdits(settings, approvals, trusted))
+    state = ConversationState(our_calls.filter, failures.filter, stages)
     updates = SessionUpdates(state)
     # What the agent asks for.
     permissions, elicitations = Permissions(state, policy, approvals, running), Elicitations(state)
@@ -72,7 +74,7 @@ def open_chat(
     agent = Agent(settings, running, handlers, services.serve, policy.denied_tools, tools.ports, connect)
     # What a prompt goes to.
     can_sandbox = connect is None and "://" not in settings.agent
-    trust = TrustGate(settings, state, approvals, can_sandbox=can_sandbox)
+    trust = TrustGate(settings, state, trusted, can_sandbox=can_sandbox)
     locks = SessionLocks(folder, place or (f"notebook {notebook}" if notebook else f"process {os.getpid()}"))
     sessions = SessionManager(
         agent, updates, state, retry or Retry(), store, locks, tools, permissions.reset, trust, live

@@ -10,12 +10,13 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from anyio import to_thread
 
-from ..acp.messages import Diff, PermissionOption, ToolCallUpdate, Update
+from ..acp.messages import Diff, PermissionOption
 from ..config import PREFIX, Settings, came_with_project, state_folder
 from ..conversation.model import ToolCall
 from ..errors import UsageError
@@ -26,7 +27,7 @@ from ..programs import is_inside, real
 from ..sandbox import unavailable
 from .permission import Approvals
 from .running_files import Item, running_files
-from .state import ConversationState
+from .state import CallStage, ConversationState
 from .turn import View
 from .variables import head_of, widening, withheld
 
@@ -161,20 +162,51 @@ class Found:
     absent: list[str] = field(default_factory=list)
 
 
+class AllowedEdits(CallStage):
+    """Trusts files that are as the user saw them in changes that they allowed."""
+
+    is_busy = False  # no view waits for it
+
+    def __init__(self, settings: Settings, approvals: Approvals, store: TrustStore) -> None:
+        super().__init__()
+        self._settings, self._approvals, self._store = settings, approvals, store
+
+    def see(self, state: ConversationState, call: ToolCall, *, is_new: bool) -> None:
+        """Have an edit looked at that was clicked, and is done."""
+        if call.status == "completed" and call.kind in CHANGING and call.id in self._approvals.clicked:
+            self.add(call)
+
+    async def look(self, call: ToolCall) -> Callable[[ConversationState], None]:
+        """Trust its files, if the disk answers soon."""
+        clicked = self._approvals.clicked.get(call.id)
+        if shown := [part for part in (clicked.content if clicked else ()) if isinstance(part, Diff)]:
+            await self.soon(partial(self._trust, shown))
+        return lambda state: None
+
+    def _trust(self, shown: Sequence[Diff]) -> None:
+        items = (item for item in running_files(self._settings) if item.content is not None)
+        self._store.remember([item for item in items if self._is_as_shown(item, shown)], "trusted")
+
+    def _is_as_shown(self, item: Item, shown: Sequence[Diff]) -> bool:
+        """Return True if the changes make what was trusted, or nothing, what is in the file now."""
+        file = real(Path(item.path))
+        changes = [each for each in shown if real(Path(self._settings.folder, each.path)) == file]
+        return bool(changes) and item.content in (
+            _changed(each, changes) for each in ("", *self._store.contents(item.path))
+        )
+
+
 class TrustGate:
     """Asks before an agent starts, and before each session. `can_sandbox`: the agent may start in a sandbox."""
 
-    def __init__(
-        self, settings: Settings, state: ConversationState, approvals: Approvals, *, can_sandbox: bool
-    ) -> None:
-        self.settings, self._state, self._approvals, self._can_sandbox = settings, state, approvals, can_sandbox
-        self.store = TrustStore(settings)
+    def __init__(self, settings: Settings, state: ConversationState, store: TrustStore, *, can_sandbox: bool) -> None:
+        self.settings, self._state, self.store, self._can_sandbox = settings, state, store, can_sandbox
         self.asker: Callable[[], View | None] = lambda: None
         """Returns the view that asks while no turn runs, if there is one."""
-        state.observers.append(self._note_edit)
 
     async def check(self) -> tuple[str, ...]:
         """Files that must not exist for the agent, which then needs a sandbox. Raises UsageError."""
+        await self._state.settle()  # an edit may have been allowed just now
         found = await to_thread.run_sync(self.look)
         view = self._view()
         if view is None or not view.attended:
@@ -213,22 +245,6 @@ class TrustGate:
                 case "sandboxed":
                     found.absent.append(item.place)
         return found
-
-    def _note_edit(self, update: Update | None) -> None:
-        """Trust a file that is as the user saw it in a change that they allowed. Reads the disk."""
-        call = self._state.conversation.call(update.id) if isinstance(update, ToolCallUpdate) else None
-        if call and call.status == "completed" and call.kind in CHANGING and call.id in self._approvals.clicked:
-            shown = [part for part in self._approvals.clicked[call.id].content if isinstance(part, Diff)]
-            items = [item for item in (running_files(self.settings) if shown else ()) if item.content is not None]
-            self.store.remember([item for item in items if self._is_as_shown(item, shown)], "trusted")
-
-    def _is_as_shown(self, item: Item, shown: Sequence[Diff]) -> bool:
-        """Return True if the changes make what was trusted, or nothing, what is in the file now."""
-        file = real(Path(item.path))
-        changes = [each for each in shown if real(Path(self.settings.folder, each.path)) == file]
-        return bool(changes) and item.content in (
-            _changed(each, changes) for each in ("", *self.store.contents(item.path))
-        )
 
     async def _has_sandbox(self) -> bool:
         return self._can_sandbox and await to_thread.run_sync(unavailable, self.settings) is None
