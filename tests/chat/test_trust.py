@@ -262,7 +262,7 @@ async def test_a_disk_that_hangs_trusts_nothing_and_keeps_neither_turn_nor_undo_
         await ask(chat, "demo: say one", Asked(TRUST.name))
         with monkeypatch.context() as patch:
             patch.setattr(disk_stage, "LOOKUP_SECONDS", 0.05)
-            patch.setattr(trust, "running_files", lambda of: (read.append(of), answers.wait(LIMIT)) and [])
+            patch.setattr(trust, "running_files", lambda of: [read.append(of), answers.wait(LIMIT)] * 0)
             edit = f"demo: edit {file.relative_to(settings.cwd)} touch ran => touch run"
             turn = await ask(chat, f"{edit}\nask", Asked())
             assert await cancelled(
