@@ -90,17 +90,22 @@ class CommandContext:
     @property
     def state(self) -> SessionState | None:
         """The open session; None if none is open."""
-        return self.situation().state
+        return self.conversation.state
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation; empty while no session is open."""
+        chat = self.chat_runner.chat
+        return chat.conversation if chat and chat.session else Conversation()
 
     def situation(self, live: bool = True) -> CommandState:
         """Return what is known now, without asking the agent."""
         chat = self.chat_runner.chat
         if chat is None:
             return CommandState(self.settings, Conversation(), live=live)
-        conversation = chat.conversation if chat.session else Conversation()
         return CommandState(
             chat.settings,
-            conversation,
+            self.conversation,
             chat.info,
             chat.attached,
             self.sessions,

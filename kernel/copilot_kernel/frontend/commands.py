@@ -84,7 +84,7 @@ async def read(context: CommandContext, code: str) -> tuple[Command | Prompt, ..
     if slash_name(code) and context.state is None:
         with suppress(CopilotError):
             await context.ready()
-    return parse(code, [command.name for command in context.situation().conversation.commands])
+    return parse(code, [command.name for command in context.conversation.commands])
 
 
 async def run(context: CommandContext, output: CommandOutput, command: Command) -> None:

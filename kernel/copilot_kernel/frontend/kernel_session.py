@@ -164,7 +164,7 @@ class KernelSession:
         settings, reporter = self.command_context.settings, self._reporter
         reporter.begin(self._agent_title)
         blocks = await self._collect(text, values)
-        output = self._output(cell, self._confirmed)
+        output = partial(self._output, cell, self._confirmed)
         await self.notices.report_before_prompt(cell, self.command_context, output)
         before = {*cell.shown}
         display = Display(cell, reporter, cwd=settings.folder, activity_timeout=settings.activity_timeout)
