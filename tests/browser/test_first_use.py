@@ -164,7 +164,8 @@ def test_a_command_of_a_card_is_typed_into_a_terminal_and_not_run(
     notebook = Notebook.new(context, lab, "typed.ipynb", *cells, kernel="python3", classic=classic)
     notebook.run(0, 1)
     expect(notebook.output(0)).to_contain_text("ZeroDivisionError")  # of the user's own, so it is shown
-    expect(notebook.button(1, "Open a terminal")).to_have_count(0)
+    for name in ("Open a terminal", "Ask again"):
+        expect(notebook.button(1, name)).to_have_count(0)
     assert findings(notebook.page, ".copilot-failure") == []
     opening = context.expect_page() if classic else nullcontext()
     with opening as opened:
@@ -172,6 +173,19 @@ def test_a_command_of_a_card_is_typed_into_a_terminal_and_not_run(
     page = opened.value if opened else notebook.page
     page.wait_for_function(f"() => ({SCREEN})()?.includes('touch {lab.root}/run')")
     assert not (lab.root / "run").exists()
+
+
+def test_who_refused_a_projects_files_is_asked_again_by_a_click(context: BrowserContext, lab: Lab) -> None:
+    lab.add_kernel("careful", COPILOT_KERNEL_AGENT=os.environ["COPILOT_KERNEL_DEMO_COMMAND"])
+    path = lab.write("refused.ipynb", "demo: say Here.", kernel="careful")
+    (lab.root / "opencode.json").write_text('{"plugin": ["./x"]}')
+    notebook = Notebook.open(context, lab, path.name)
+    notebook.run(0, wait=False)
+    notebook.button(0, "Don't start").click()
+    notebook.button(0, "Ask again").click()
+    notebook.button(0, "Trust these files").click()
+    expect(notebook.output(0)).to_contain_text("Here.")
+    notebook.wait_status("idle")
 
 
 def test_a_click_gives_the_agent_what_the_projects_file_names(context: BrowserContext, lab: Lab) -> None:

@@ -151,7 +151,7 @@ async def test_where_there_is_no_sandbox_the_question_and_the_refusal_say_so(
         for asked in (1, 0):
             with pytest.raises(UsageError) as raised:
                 await ask(chat, "demo: say hello", person := Asked(REFUSE.name))
-            assert raised.value.hint.endswith(NO_SANDBOX)
+            assert raised.value.hint.startswith(f"{NO_SANDBOX}\n")
             assert [NO_SANDBOX in QuestionView(each).text for each in person.trust] == [True] * asked
 
 

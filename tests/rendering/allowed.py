@@ -27,7 +27,7 @@ SAVED = re.compile(r"data:application/octet-stream;base64,[A-Za-z0-9+/]+=*")
 DATA = re.compile(r"data:(?:image/(?:png|jpeg|gif|webp|svg\+xml)|audio/[a-z0-9-]+);base64,[A-Za-z0-9+/]+=*")
 CLASSES = {
     *("mathjax_ignore tex2jax_ignore", "mathjax_ignore tex2jax_ignore copilot-asked", "copilot-asked-open"),
-    *("copilot-code", "copilot-command", "copilot-deferred", "copilot-last-seen", "tocSkip"),
+    *("copilot-cell-command", "copilot-code", "copilot-command", "copilot-deferred", "copilot-last-seen", "tocSkip"),
     *(
         "mathjax_ignore tex2jax_ignore copilot-failure",
         "mathjax_ignore tex2jax_ignore copilot-failure copilot-no-agent",

@@ -4,6 +4,7 @@ import pytest
 from copilot_kernel.acp.agent_errors import error_from_answer
 from copilot_kernel.acp.jsonrpc import RpcError
 from copilot_kernel.acp.messages import AuthMethod
+from copilot_kernel.chat.trust import HINT_REFUSED
 from copilot_kernel.errors import (
     AgentExited,
     AgentNotFound,
@@ -14,7 +15,7 @@ from copilot_kernel.errors import (
     UsageError,
 )
 from copilot_kernel.rendering.failure import render_failure
-from copilot_kernel.rendering.markup import COMMAND, FAILURE, NO_AGENT, escape, pre
+from copilot_kernel.rendering.markup import CELL_COMMAND, COMMAND, FAILURE, NO_AGENT, escape, pre
 from copilot_kernel.rendering.report import Wording
 
 from .allowed import problems, text_of
@@ -74,7 +75,9 @@ def test_commands_in_a_hint_look_like_commands():
     hint = "Install `a <b>`:\n    npm install it\n    it login\nOr use another:\n    %agent demo"
     html = render_failure(AgentNotFound("No", hint))["text/html"]
     shell = pre("npm install it\nit login", kind=COMMAND)
-    assert f"&lt;b&gt;</code>:</div>\n{shell}\n<div>Or use another:</div>\n{pre('%agent demo')}" in html
+    assert (
+        f"&lt;b&gt;</code>:</div>\n{shell}\n<div>Or use another:</div>\n{pre('%agent demo', kind=CELL_COMMAND)}" in html
+    )
     assert f"{FAILURE} {NO_AGENT}" in html
     assert NO_AGENT not in render_failure(AgentExited("No", hint))["text/html"]
 
@@ -105,3 +108,10 @@ def test_nothing_in_an_error_is_more_than_text(text):
         ModelFailed(text, text, "bug", text),
     ]
     assert [found for error in errors if (found := problems(render_failure(error)["text/html"]))] == []
+
+
+@pytest.mark.parametrize("before", ["", "%copilot "])
+def test_what_revokes_a_refusal_is_a_command_for_a_cell(before: str) -> None:
+    wording = Wording(prefix=f"{before}%", commands=frozenset({"permissions"}))
+    html = render_failure(UsageError("Not started", HINT_REFUSED.format("01234567")), wording)["text/html"]
+    assert pre(f"{before}%permissions revoke 01234567", kind=CELL_COMMAND) in html

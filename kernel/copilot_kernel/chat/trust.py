@@ -44,7 +44,7 @@ HEAD_FILES = "Files in this folder make the agent run programs. Trust them?"
 WHY_FILES = "The agent runs these without asking, in every permission mode. They came with the project."
 UNTRUSTED = "The agent was not started, because nobody has trusted {}"
 HINT_AGAIN = "Run the cell again to answer differently."
-HINT_REFUSED = "You refused them. To be asked again, use %permissions revoke {}."
+HINT_REFUSED = "You refused them. To be asked again, run this in a cell:\n    %permissions revoke {}"
 NO_SANDBOX = "There is no sandbox here, so the agent cannot be used in this folder without them."
 HINT_FILES = (
     "A prompt in an open notebook shows what these files would run, and asks you. Where nobody can answer, add the "
@@ -251,7 +251,7 @@ class TrustGate:
 
     async def _refused(self, found: Found) -> UsageError:
         hint = HINT_REFUSED.format(found.files[0].key[:ID_CHARS])
-        return _untrusted(Found(found.files), hint if await self._has_sandbox() else f"{hint} {NO_SANDBOX}")
+        return _untrusted(Found(found.files), hint if await self._has_sandbox() else f"{NO_SANDBOX}\n{hint}")
 
     async def _ask_files(self, found: Found) -> None:
         """Raises UsageError if the answer is no."""

@@ -9,6 +9,7 @@ from textwrap import dedent
 from ..acp.messages import AuthMethod
 from ..errors import AgentNotFound, AgentRefused, AuthRequired, CopilotError, ModelFailed
 from .markup import (
+    CELL_COMMAND,
     COMMAND,
     FAILURE,
     NO_AGENT,
@@ -67,7 +68,7 @@ def _hint_html(hint: str) -> str:
     for is_command, part in groupby(hint.splitlines(), key=lambda line: line.startswith(" ")):
         if is_command:
             commands = dedent("\n".join(part))
-            parts.append(pre(escape(commands), kind="" if commands.startswith("%") else COMMAND))
+            parts.append(pre(escape(commands), kind=CELL_COMMAND if commands.startswith("%") else COMMAND))
         else:
             parts.append("".join(f"<div>{with_code(line)}</div>" for line in part))
     return lines(parts)

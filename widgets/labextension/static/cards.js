@@ -14,6 +14,8 @@ import { visible } from './text.js';
 const CARD = 'copilot-failure';
 const NEEDS_AGENT = 'copilot-no-agent';
 const COMMAND = '.copilot-command';
+const FOR_A_CELL = '.copilot-cell-command';
+const REVOKE = /^(%copilot )?%permissions revoke [0-9a-f]{8}$/;
 const TOOLS = 'copilot-card-tools';
 const TERMINAL = 'terminal:create-new';
 
@@ -27,7 +29,9 @@ export function equipCards(app, tracker) {
       made.push(button('Open a terminal', () => void type(app, command)));
       made[0].title = `With the command typed, for you to run: ${command}`;
     }
-    if (card.classList.contains(NEEDS_AGENT)) made.push(button('Try the demo agent', () => void tryDemo(app, panel, card)));
+    if (card.classList.contains(NEEDS_AGENT)) made.push(button('Try the demo agent', () => void again(app, panel, card, demoOf(languageOf(app, panel)))));
+    const revoke = card.querySelector(FOR_A_CELL)?.textContent?.trim() ?? '';
+    if (REVOKE.test(revoke)) made.push(button('Ask again', () => void again(app, panel, card, revoke)));
     if (!made.length) return;
     const tools = document.createElement('div');
     tools.className = TOOLS;
@@ -57,10 +61,12 @@ async function type({ commands, serviceManager }, command) {
   session.dispose();
 }
 
-/** Another agent for this kernel, and the cell again. @param {JupyterFrontEnd} app @param {NotebookPanel} panel @param {Element} card */
-async function tryDemo(app, panel, card) {
+/**
+ * A command of ours, and the cell again.
+ * @param {JupyterFrontEnd} app @param {NotebookPanel} panel @param {Element} card @param {string} code
+ */
+async function again(app, panel, card, code) {
   const { content, sessionContext } = panel;
-  const code = demoOf(languageOf(app, panel));
   const reply = await sessionContext.session?.kernel?.requestExecute({ code, store_history: false }).done;
   const index = content.widgets.findIndex(({ node }) => node.contains(card));
   if (reply?.content.status !== 'ok' || index < 0) return;
