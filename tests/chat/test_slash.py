@@ -8,7 +8,7 @@ import anyio
 import pytest
 from copilot_kernel.acp.messages import AvailableCommand, CommandsUpdate
 from copilot_kernel.chat import open_chat
-from copilot_kernel.chat.slash import AS_TEXT, changes_of
+from copilot_kernel.chat.slash import AS_TEXT, changes_of, harmless
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import UsageError
@@ -93,6 +93,7 @@ KNOWN = (
     "new",
     "mcp",
     "sandbox",
+    "skill",
 )
 
 
@@ -111,7 +112,7 @@ async def test_where_the_agent_works_is_a_setting(opened: Open, prompt: str, hin
 @pytest.mark.parametrize(("prompt", "ends"), [
     ("/allow-all", "no longer ask"), ("/allow-all on", "no longer ask"), ("/allow-all off on", "no longer ask"),
     ("/permissions allow-all", "no longer ask"), ("/autopilot", "no longer ask"), ("/remote on", "GitHub"),
-    ("/share", "GitHub"), ("/sandbox disable", "own settings"), ("/mcp enable x", "own settings"),
+    ("/share", "GitHub"),
 ])  # fmt: skip
 async def test_what_ends_questions_or_leads_elsewhere_is_asked(opened: Open, prompt: str, ends: str) -> None:
     async with met(opened, session_new=offering(*KNOWN)) as (script, chat):
@@ -127,12 +128,39 @@ async def test_what_ends_questions_or_leads_elsewhere_is_asked(opened: Open, pro
 
 @pytest.mark.parametrize("prompt", [
     "/cwd", "/directory show", "/allow-all off", "/allow-all  show", "/permissions", "/permissions default",
-    "/autopilot off", "/remote", "/share off", "/new x", "/every", "/mcp list", "/sandbox",
+    "/autopilot off", "/remote", "/share off", "/every",
 ])  # fmt: skip
-async def test_what_only_shows_or_tightens_or_is_not_listed_goes_on_unasked(settings: Settings, prompt: str) -> None:
+async def test_what_only_shows_or_tightens_goes_on_unasked(settings: Settings, prompt: str) -> None:
     person = Person()
     assert await sent(settings, prompt, person=person, session_new=offering(*KNOWN)) == [prompt]
     assert person.questions == []
+
+
+@pytest.mark.parametrize(("prompts", "asked"), [
+    (("/sandbox", "/mcp  show"), ()), (("/sandbox disable", "/sandbox\ndisable"), ("/sandbox disable",)),
+    (("/sandbox disable", "/sandbox enable"), ("/sandbox disable", "/sandbox enable")),
+    (("/skill one", "/skill two", "/new x"), ("/skill with any words", "/new with any words")),
+])  # fmt: skip
+async def test_a_command_of_which_nobody_knows_what_it_changes_is_asked_once(
+    opened: Open, prompts: tuple[str, ...], asked: tuple[str, ...]
+) -> None:
+    answer = {"protocolVersion": 1, "agentInfo": {"name": "Copilot", "version": "1"}}
+    async with met(opened, initialize=answer, session_new=offering(*KNOWN)) as (script, chat):
+        person = Person()
+        for prompt in prompts:
+            await ask(chat, prompt, person)
+        assert [question.head for question in person.questions] == [f"Send {each}?" for each in asked]
+        if asked:
+            await chat.new()
+            with pytest.raises(UsageError, match="was not sent"):
+                await ask(chat, prompts[-1], Person("reject_once"))
+        assert len([method for method, _ in script.heard if method == "session/prompt"]) == len(prompts)
+
+
+def test_only_commands_of_a_known_agent_are_harmless() -> None:
+    assert harmless("agent") == harmless("opencode acp") == ()
+    assert {"context", "plan *"} < {*harmless("agent Copilot")}
+    assert harmless("demo") == ("help", "tour *")
 
 
 async def test_turns_without_a_prompt_are_shown_until_the_session_is_another(opened: Open) -> None:

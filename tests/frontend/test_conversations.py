@@ -82,7 +82,7 @@ def test_the_same_can_be_typed_with_a_slash_unless_the_agent_has_it(demo: Sessio
     assert demo.run("/mode plan").text == "✓ Mode: Plan"
     assert "demo agent" in demo.run("/help").text
     demo.run("demo: commands mode")
-    assert "Mode:" not in demo.run("/mode plan").text
+    assert "Mode:" not in demo.run("/mode plan", answer="1").text
     demo.run("demo: commands")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from copilot_kernel.acp.agent_connection import UNSUPPORTED
 from copilot_kernel.chat.sessions import NEW_CONVERSATION, RESTARTED
+from copilot_kernel.chat.slash import harmless
 from copilot_kernel.frontend.agent_commands import NO_CHOICE
 
 from . import model, tools
@@ -102,7 +103,10 @@ def _commands(book: Notebook) -> Json:
     """`answered`: its words are in the cell, or were told to the model."""
     offered = book.front_end.ask("complete_request", {"code": "/", "cursor_pos": 1})["matches"]
     command, words = book.agent.slash
-    seen = book.run(command)
+    since, cell = len(book.front_end.published), book.front_end.execute(command)
+    if command[1:] not in harmless(book.agent.name):
+        book.front_end.click(book.front_end.button("Send it", since))
+    seen = book.end(cell)
     return {**seen, "offered": offered, "answered": words in seen["text"] or book.told(words)}
 
 

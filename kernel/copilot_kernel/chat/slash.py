@@ -1,6 +1,7 @@
 """A `/` at the start of a prompt: agents take what follows it for a command, so it must be meant as one.
 
-What a command changes that we rely on is asked about, or refused; see `permissions/agent_changes.toml`.
+What a command changes that we rely on is asked about, or refused. So is a command of which nobody knows what it
+changes; see `permissions/agent_changes.toml`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ COMMANDS_SECONDS = 1.0
 # What is shown of changes, by their kinds.
 STANDING: dict[Kind, str] = {"questions": "does not ask", "turns": "runs without a prompt"}
 
+UNKNOWN = "It is not known what this changes, perhaps beyond this session. Your answer counts for this conversation"
 AS_TEXT = "What follows is text, not a command:\n"
 ANSWERS = PermissionOption("send", "Send it", "allow_once"), PermissionOption("refuse", "Don't send", "reject_once")
 _SLASH = re.compile(r"[\s\ufeff]*/")
@@ -59,11 +61,17 @@ class AgentCommands:
         self._agent, self._running, self._updates, self._state = agent or "copilot", running, updates, state
         # Those that were sent: kind of change, command, session, and its options until then.
         self._sent: list[tuple[Kind, str, Session, tuple[Json, ...]]] = []
+        # Lines and names that are in no list, and were allowed in a session.
+        self._allowed: list[tuple[Session, str]] = []
 
     @property
     def changes(self) -> tuple[AgentChange, ...]:
         """Rows about commands, options and modes of this agent."""
-        return changes_of(f"{self._agent} {self._running.info.name if self._running.info else ''}")
+        return changes_of(self._name)
+
+    @property
+    def _name(self) -> str:
+        return f"{self._agent} {self._running.info.name if self._running.info else ''}"
 
     @property
     def standing(self) -> tuple[str, ...]:
@@ -92,12 +100,27 @@ class AgentCommands:
         command = visible_line(" ".join(line.split()))
         rows = [row for row in self.changes if row.command and is_one_of(line, [row.command])]
         made = [row for row in rows if row.applies(" ".join(line.removeprefix(f"/{row.command}").split()))]
+        if not rows:
+            await self._admit_unlisted(line, session, view)
         for row in made:
             await _confirm(command, row, view)
         options = (self._state.conversation.state or session.state).options
         self._sent += [(row.kind, f"{command[:60]}…" if command[60:] else command, session, options) for row in made]
         self._state.advance(self._state.conversation)  # observers look at `standing`
         return blocks
+
+    async def _admit_unlisted(self, line: str, session: Session, view: View) -> None:
+        """Ask once about a line whose effect is not known, or about the name of a skill or prompt.
+
+        Raises UsageError if it is not to be sent.
+        """
+        plain, listed = " ".join(line.split()), harmless(self._name)
+        asked = (
+            plain if is_one_of(plain, (each.split()[0] for each in listed)) else f"{plain.split()[0]} with any words"
+        )
+        if (session, asked) not in self._allowed and not any(_is_covered(plain, each) for each in listed):
+            await _confirm(visible_line(asked), AgentChange("", "unknown", says=UNKNOWN), view)
+            self._allowed.append((session, asked))
 
 
 async def _confirm(command: str, row: AgentChange, view: View) -> None:
@@ -113,7 +136,7 @@ async def _confirm(command: str, row: AgentChange, view: View) -> None:
 # -- commands, options and modes that change what we rely on (`agent_changes.toml`) -----------------------------------
 
 
-Kind = Literal["place", "questions", "session", "settings", "turns"]
+Kind = Literal["place", "questions", "session", "turns", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +161,17 @@ def changes_of(agent: str) -> tuple[AgentChange, ...]:
     """The rows of the agent with this command line and name; all of them, if it is unknown."""
     known, rows = agents_named(agent), policy_data("agent_changes.toml")["row"]
     return tuple(AgentChange(**row) for row in rows if not known or row["agent"] in known)
+
+
+@cache
+def harmless(agent: str) -> tuple[str, ...]:
+    """Commands of the agent with this command line and name that change nothing; none, if it is unknown."""
+    listed = policy_data("agent_changes.toml")["harmless"]
+    return tuple(each for name in agents_named(agent, listed) for each in listed[name])
+
+
+def _is_covered(line: str, listed: str) -> bool:
+    return line == f"/{listed}" or (listed.endswith(" *") and is_one_of(line, [listed[:-2]]))
 
 
 def unasking(rows: tuple[AgentChange, ...], state: SessionState) -> list[str]:

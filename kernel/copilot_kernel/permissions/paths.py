@@ -167,10 +167,10 @@ def _rows(*, changes: bool) -> dict[tuple[str, ...], str]:
     return {**dict.fromkeys(running_rows("") if changes else (), _MAKES_RUN), **rows}
 
 
-def agents_named(command: str) -> list[str]:
-    """The agents that a command line names; empty if it is unknown. Folders do not: ~/claude/bin/agent is unknown."""
+def agents_named(command: str, agents: Iterable[str] = ()) -> list[str]:
+    """Those of the agents, or of all, that a command line names. Folders do not: ~/claude/bin/agent is unknown."""
     names = [re.split(r"[/\\]", word)[-1] for word in command.lower().split()]
-    return [agent for agent in policy_data()["runs"] if any(agent in name for name in names)]
+    return [agent for agent in agents or policy_data()["runs"] if any(agent in name for name in names)]
 
 
 @cache
