@@ -202,7 +202,6 @@ def test_every_setting_says_which_side_is_strict_or_that_it_has_none() -> None:
         assert isinstance(setting.order, tuple) or setting.order in (LOWER, LIST, NEITHER), name
         assert (setting.order == LIST) is (name == "allow" or setting.join is not None), name
         assert not isinstance(setting.order, tuple) or getattr(Settings, name) in setting.order, name
-        assert isinstance(setting.order, tuple) or not setting.limits, name
 
 
 @pytest.mark.parametrize(

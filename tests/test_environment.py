@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import pwd
+import re
 import subprocess
 import zlib
 from collections.abc import Callable
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 from copilot_kernel.config import Settings, config_files
 from copilot_kernel.config_reader import load_settings
-from copilot_kernel.environment import environment_of
+from copilot_kernel.environment import NO_FOLDERS, UNREADABLE, environment_of
+from copilot_kernel.errors import UsageError
 
 Write = Callable[..., Path]
 ACCOUNT = os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)
@@ -85,11 +87,25 @@ def test_of_direnv_the_names_are_those_that_it_has_changed(project: Path, monkey
     monkeypatch.setenv("DIRENV_DIFF", difference)
     assert names(project) == {}
     monkeypatch.setenv("DIRENV_FILE", str(project / ".envrc"))
-    assert names(project) == {".envrc": ["PATH", "VIRTUAL_ENV"]}
+    assert names(project) == {".envrc": ["DIRENV_DIFF", "PATH", "VIRTUAL_ENV"]}  # the difference has all values
     assert environment_of(str(project)).variables()["PATH"] == "/before"
     (other := project / "other").mkdir()
     (other / ".env").write_text("DIRENV_DIFF=made up")
     assert environment_of(str(other)).variables()["PATH"] == f"/usr/local/bin:{os.defpath}"
+
+
+def test_a_file_that_cannot_be_read_names_itself(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (file := project / ".env").write_text("A=1")
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", refuse)
+        with pytest.raises(UsageError, match=re.escape(UNREADABLE.format(file, "Permission denied"))):
+            environment_of(str(project))
+    monkeypatch.setenv("A", "1")
+    assert names(project) == {".env": ["A"]}  # once it can be read
 
 
 @pytest.mark.parametrize("place", [".env", "../.env"])
@@ -130,6 +146,26 @@ def test_jupyters_folders_are_the_users(home: Path, project: Path, monkeypatch: 
         monkeypatch.setenv(name, str(project / "cfg"))
     assert environment_of(str(project)).jupyter == users
     assert Path(users.config, "copilot_kernel.json") in config_files(environment_of(str(project)))
+
+
+def test_folders_that_python_cannot_compute_name_the_files(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (file := project / ".env").write_text("A=1")
+    monkeypatch.setenv("A", "1")
+    monkeypatch.setenv("PYTHONHOME", str(project))  # in which there is no Python
+    with pytest.raises(UsageError, match=re.escape(NO_FOLDERS.format(file, "CalledProcessError"))):
+        load_settings(start_folder=str(project))
+
+
+def test_a_settings_file_of_the_project_hides_no_question(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What both say is asked about: other files than `.env` may have set the variables."""
+    (project / "cfg").mkdir()
+    said = {"trusted_folders": [str(project)], "sandbox_write": ["/"]}
+    (project / "cfg" / "copilot_kernel.json").write_text(json.dumps(said))
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(project / "cfg"))
+    for name, value in said.items():
+        monkeypatch.setenv(f"COPILOT_KERNEL_{name.upper()}", json.dumps(value))
+    widened = load_settings(start_folder=str(project)).widened
+    assert {each.variable for each in widened} == {f"COPILOT_KERNEL_{name.upper()}" for name in said}
 
 
 def planted(project: Path, place: str) -> None:

@@ -110,7 +110,7 @@ class Settings:
         lambda raw: raw,  # checked when it is set
         "`default`, `acceptEdits`, `sandboxed`, `plan` or `bypassPermissions`; see [modes](permissions.md#modes)",
         order=("plan", "default", "acceptEdits", "sandboxed", "bypassPermissions"),
-        limits=True,
+        widens=True,
         kernel_applies=True,
     )
     allow: tuple[str, ...] = _setting(
@@ -143,7 +143,7 @@ class Settings:
         "when the agent [acts without asking](permissions.md#actions-without-a-question): `badge` marks the action, "
         "`cancel` also cancels the turn",
         order=("cancel", "badge"),
-        limits=True,
+        widens=True,
         kernel_applies=True,
     )
     start_timeout: float = _setting(
@@ -180,14 +180,14 @@ class Settings:
         switch,
         "`on` lets agents use files in their folder through the kernel, which asks about each write",
         order=(False, True),
-        limits=True,
+        widens=True,
     )
     terminal: bool = _setting(
         False,
         switch,
         "`on` lets agents run commands through the kernel, which asks about each one",
         order=(False, True),
-        limits=True,
+        widens=True,
     )
     answer_form: str = _setting(
         "nested",
@@ -257,7 +257,7 @@ class Settings:
         one_of("off", "on", "required"),
         "`on` runs the agent in a [sandbox](sandbox.md) if the machine has one; `required` only in a sandbox",
         order=("required", "on", "off"),
-        limits=True,
+        widens=True,
     )
     sandbox_read: tuple[str, ...] = _setting(
         (),

@@ -2,8 +2,8 @@
 
 Precedence: environment (`COPILOT_KERNEL_*`, but for what came with the project) over config files
 (`copilot_kernel.json` in Jupyter's config path) over defaults. But what others than the user say more strictly holds
-(`Setting.order`): administrators' files, and those in the project, which say nothing else. Of what limits the agent, no
-place at all loosens what another one says: the stricter value applies (`Setting.limits`), lists are joined
+(`Setting.order`): administrators' files, and those in the project, which say nothing else. Of what lets the agent do
+more, no place at all loosens what another one says: the stricter value applies (`Setting.widens`), lists are joined
 (`Setting.join`), and of several lists that allow, each must cover a call. A value that cannot be read is reported in
 `Settings.problems` and left out. While a list of rules cannot be read, no call is allowed without a question; while a
 file of the system cannot be read, the mode is `plan`.
@@ -71,13 +71,12 @@ def load_settings(
     reader.read(ENVIRONMENT, {names[key]: value for key, value in environ.items() if key in names})
     if own_agent:
         reader.found["agent"], reader.origins["agent"] = own_agent, KERNELSPEC
+    widened = tuple(_widened(reader, own, reader.settings(), environ))  # whatever the project's files say
     reader.only_restricts = True
     for path in of_project:
         reader.problems.append(IN_PROJECT.format(path))
         reader.read_file(path)
-    settings = reader.settings()
-    widened = tuple(_widened(reader, own, settings, environ))
-    settings = replace(settings, widened=widened, own_state=own.state)
+    settings = replace(reader.settings(), widened=widened, own_state=own.state)
     if settings.sandbox == "off" and settings.sandbox_hosts is not None:
         problem = HOSTS_NEED_SANDBOX.format(settings.origins["sandbox_hosts"])
         settings = replace(settings, problems=(*settings.problems, problem))
@@ -94,14 +93,14 @@ def _widened(reader: _Reader, own: Settings, settings: Settings, environ: Mappin
 
 
 def _is_widening(name: str, setting: Setting, own: Settings, after: Any) -> bool:
-    if setting.limits:
-        return setting.is_wider(getattr(own, name), after)
     if name == "agent":
         return after not in BUILT_IN_AGENTS
-    if getattr(own, name) == after:
-        return False
-    is_limit = name == "allow" or setting.join is not None  # a second list only limits the first one
-    return setting.widens and (own.origins[name] == "default" or not is_limit)
+    before = getattr(own, name)
+    if setting.order == NEITHER:
+        return setting.widens and before != after
+    if setting.order == LIST:  # a second list only limits the first one
+        return setting.widens and before != after and own.origins[name] == "default"
+    return setting.widens and setting.is_wider(before, after)
 
 
 class _Reader:
@@ -116,7 +115,7 @@ class _Reader:
         self.origins = dict.fromkeys(SETTINGS, "default")
         self.stated: list[tuple[str, Any]] = []
         """The values of files that are not the project's."""
-        # The strictest that others than the user say.
+        # The strictest that others than the user say; of what widens, that anyone says.
         self._bounds: dict[str, tuple[Any, str]] = {}
         self.problems: list[str] = []
         self.limits: list[AllowList] = []
@@ -142,11 +141,12 @@ class _Reader:
             setting = SETTINGS[name]
             try:
                 value = setting.parse(raw)
-                self._bound(name, value, origin)
                 if not self.only_restricts:
                     self._add(name, value, origin)
                 elif setting.order == LIST:
                     self._limit(name, value, origin)
+                else:
+                    self._bound(name, value, origin)
             except (ValueError, TypeError, RecursionError) as error:
                 problem = f"{origin}: {name}: {error}"
                 if setting.parse is rule_list:
@@ -162,7 +162,7 @@ class _Reader:
 
     def _bound(self, name: str, value: Any, origin: str) -> None:
         setting = SETTINGS[name]
-        if (self.only_restricts or origin not in self._own) and setting.order not in (LIST, NEITHER):
+        if setting.order not in (LIST, NEITHER) and (self.only_restricts or setting.widens or origin not in self._own):
             bound = self._bounds.get(name)
             if bound is None or setting.rank(value) < setting.rank(bound[0]):
                 self._bounds[name] = value, origin
@@ -177,6 +177,7 @@ class _Reader:
     def _add(self, name: str, value: Any, origin: str) -> None:
         """No place loosens what another one says."""
         setting = SETTINGS[name]
+        self._bound(name, value, origin)
         if origin != ENVIRONMENT:
             self.stated.append((name, value))
         if name in self.found:
@@ -189,8 +190,6 @@ class _Reader:
                 expanded = environment_of(self._start_folder).expanded
                 lists = (tuple(map(expanded, each)) for each in (before, value))
                 value, origin = setting.join(*lists), f"{stated}, {origin}"
-            elif setting.limits and setting.rank(before) <= setting.rank(value):
-                return
         self.found[name], self.origins[name] = value, origin
 
     def settings(self) -> Settings:

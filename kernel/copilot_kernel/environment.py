@@ -14,15 +14,16 @@ import subprocess
 import sys
 import zlib
 from base64 import urlsafe_b64decode
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+from .errors import UsageError
 from .system.files import account_home, account_path
 
 FILES = (".env", ".envrc")
@@ -31,6 +32,10 @@ _NAME = re.compile(r"""\s*(?:export\s+)?["']?([\w.-]+)["']?\s*=""")
 _MAX_DIFF = 10_000_000
 _folded = str.upper if os.name == "nt" else str
 """How the system compares names of variables."""
+UNREADABLE = "Nobody knows which variables are the project's, because {} cannot be read ({})."
+READABLE = "Make the file readable, or remove it. Then restart the kernel."
+NO_FOLDERS = "Jupyter's folders are unknown, because Python does not start without the variables of {} ({})."
+START = "Remove from these files what Python needs. Then restart the kernel."
 _JUPYTER = ("jupyter_config_dir", "jupyter_config_path", "jupyter_data_dir", "jupyter_path", "jupyter_runtime_dir")
 _PRINT = f"import json, jupyter_core.paths as paths; print(json.dumps([getattr(paths, name)() for name in {_JUPYTER}]))"
 
@@ -47,14 +52,13 @@ class VariableFile:
     names: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class JupyterFolders:
+class JupyterFolders(NamedTuple):
     """Jupyter's folders: where the user's settings and data are, and where else they are looked for."""
 
     config: str
-    config_path: tuple[str, ...]
+    config_path: list[str]
     data: str
-    data_path: tuple[str, ...]
+    data_path: list[str]
     runtime: str
 
 
@@ -89,36 +93,36 @@ class Environment:
 
     @property
     def jupyter(self) -> JupyterFolders:
-        """Jupyter's folders, as the user's variables say."""
+        """Jupyter's folders, as the user's variables say. Raises UsageError."""
         from jupyter_core import paths
 
-        if not self.named():
-            return _folders(getattr(paths, name)() for name in _JUPYTER)
-        return _jupyter_folders(frozenset(self.variables().items()))
+        if not (named := self.named()):
+            return JupyterFolders(*(getattr(paths, name)() for name in _JUPYTER))
+        try:
+            return _jupyter_folders(frozenset(self.variables().items()))
+        except (OSError, subprocess.SubprocessError, ValueError) as error:
+            raise UsageError(NO_FOLDERS.format(", ".join(named), type(error).__name__), START) from error
 
 
-@lru_cache(maxsize=8)
+@cache
 def _jupyter_folders(environ: frozenset[tuple[str, str]]) -> JupyterFolders:
     """Ask another process, since Jupyter reads the environment of its own."""
     command = (sys.executable, "-P", "-c", _PRINT)
-    done = subprocess.run(command, env=dict(environ), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
-    return _folders(json.loads(done.stdout))
-
-
-def _folders(found: Iterable[Any]) -> JupyterFolders:
-    config, config_path, data, data_path, runtime = found
-    return JupyterFolders(config, tuple(config_path), data, tuple(data_path), runtime)
+    return JupyterFolders(*json.loads(subprocess.check_output(command, env=dict(environ), stdin=subprocess.DEVNULL)))
 
 
 # -- what came with the project ---------------------------------------------------------------------------------------
 
 
 def environment_of(folder: str) -> Environment:
-    """The environment for a project in `folder`. It is computed once: files that change later do not count."""
+    """The environment for a project in `folder`. It is computed once: files that change later do not count.
+
+    Raises UsageError.
+    """
     return _environment(folder, *map(os.environ.get, (HOME, "DIRENV_FILE", "DIRENV_DIFF")))
 
 
-@lru_cache(maxsize=64)
+@cache
 def _environment(folder: str, stated: str | None, direnv_file: str | None, direnv_diff: str | None) -> Environment:
     """`stated` is the home folder that the environment has; the account's counts if a file names that variable.
 
@@ -131,13 +135,14 @@ def _environment(folder: str, stated: str | None, direnv_file: str | None, diren
         home = account or home
     elif start.is_relative_to(home):
         files = [file for file in files if not home.is_relative_to(Path(file.path).parent)]
+    is_made_up = any("DIRENV_DIFF" in file.names for file in files)
     before: dict[str, str] = {}
     for at, file in enumerate(files):
         if direnv_file and os.path.realpath(direnv_file) == os.path.realpath(file.path):
             before, after = _difference(direnv_diff or "")
-            files[at] = replace(file, names=file.names | {*map(_folded, (*before, *after))})
-    is_direnvs = not any("DIRENV_DIFF" in file.names for file in files)
-    path = before.get("PATH", "") if is_direnvs else ""
+            # The difference itself has the values of the others.
+            files[at] = replace(file, names=file.names | {"DIRENV_DIFF", *map(_folded, (*before, *after))})
+    path = "" if is_made_up else before.get("PATH", "")
     return Environment(home, path or account_path(), tuple(files))
 
 
@@ -146,12 +151,15 @@ def _files(start: Path, account: Path | None) -> Iterator[VariableFile]:
     for path in (
         folder / name for folder in takewhile(lambda each: each != account, (start, *start.parents)) for name in FILES
     ):
-        with suppress(OSError):
-            if path.is_file():
-                content = path.read_bytes()
-                lines = content.decode("utf-8-sig", "replace").splitlines()
-                names = frozenset(_folded(found[1]) for found in map(_NAME.match, lines) if found)
-                yield VariableFile(str(path), sha256(content).hexdigest(), names)
+        try:
+            if not path.is_file():
+                continue
+            content = path.read_bytes()
+        except OSError as error:
+            raise UsageError(UNREADABLE.format(path, error.strerror), READABLE) from error
+        lines = content.decode("utf-8-sig", "replace").splitlines()
+        names = frozenset(_folded(found[1]) for found in map(_NAME.match, lines) if found)
+        yield VariableFile(str(path), sha256(content).hexdigest(), names)
 
 
 def _difference(text: str) -> tuple[dict[str, str], dict[str, str]]:

@@ -31,17 +31,15 @@ class Setting:
     """All that is known of a setting but its default.
 
     `help` is what the documentation says; `order` says which side is strict: it holds the values, the strictest first,
-    or is one of the constants above. What administrators' and projects' files say more strictly holds; if the setting
-    `limits` what the agent may do, so does the stricter of the user's own values. `join` makes one list of those of
-    several places. Set in the environment, a setting that `widens` lets the agent do more, as one that `limits` may.
-    Notebooks that differ in settings that the kernel applies itself can share an agent: whatever is new tells agents
-    apart until someone decides otherwise.
+    or is one of the constants above. What administrators' and projects' files say more strictly holds. Set in the
+    environment, a setting that `widens` may let the agent do more; of its values, the stricter one holds among the
+    user's own, too. `join` makes one list of those of several places. Notebooks that differ in settings that the kernel
+    applies itself can share an agent: whatever is new tells agents apart until someone decides otherwise.
     """
 
     parse: Parse
     help: str
     order: tuple[Any, ...] | Literal["lower", "list", "none"]
-    limits: bool = False
     join: Callable[[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] | None = None
     widens: bool = False
     kernel_applies: bool = False
