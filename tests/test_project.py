@@ -188,7 +188,6 @@ READ_ELSEWHERE = {
     ),  # processes that were started without it
     *("cli/demo.py", "cli/doctor.py", "cli/install.py", "cli/parser.py", "cli/serve.py"),  # of whoever typed a command
     *("config.py", "frontend/kernel_session.py", "jupyter/kernel.py"),  # the notebook's path; what is filtered later
-    *("host/command.py", "host/terminals.py"),  # defaults of what gets the agent's
     *("system/apart.py", "system/windows.py", "system/windows_files.py"),  # what the system needs
     "redaction.py",  # a project's secrets are secrets, too
 }

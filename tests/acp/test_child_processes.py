@@ -38,7 +38,7 @@ def test_a_count_that_git_refuses_is_left_alone(count: str) -> None:
 def test_a_folder_that_looks_like_a_repository_runs_nothing(tmp_path: Path) -> None:
     """Without the guard the same folder does, or the test would prove nothing."""
     assert not _runs(tmp_path / "guarded", guarded(_plain()))
-    assert not _runs(tmp_path / "terminal", environment(TerminalCommand(("git",), str(tmp_path), ()), _plain()))
+    assert not _runs(tmp_path / "terminal", environment(TerminalCommand(("git",), str(tmp_path), environ=_plain())))
     assert _runs(tmp_path / "plain", _plain())
 
 

@@ -1,5 +1,6 @@
 """Small commands for the tests of terminals, and what is heard of them."""
 
+import os
 import sys
 
 import anyio
@@ -31,11 +32,11 @@ class Heard:
 
 
 def python(source, *args, **more):
-    return prepare(sys.executable, ["-c", source, *map(str, args)], cwd="/", **more)
+    return prepare(sys.executable, ["-c", source, *map(str, args)], **{"cwd": "/", "environ": os.environ, **more})
 
 
 def shell(line, **more):
-    return prepare("/bin/sh", ["-c", line], **{"cwd": "/", **more})
+    return prepare("/bin/sh", ["-c", line], **{"cwd": "/", "environ": os.environ, **more})
 
 
 async def done(own, id):

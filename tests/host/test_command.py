@@ -61,7 +61,7 @@ LIMITS = [
 
 @pytest.mark.parametrize(("asked", "limit"), LIMITS)
 def test_the_limit_is_bounded(cwd, asked, limit):
-    assert prepare("ls", cwd=cwd, limit=asked) == TerminalCommand(("ls",), cwd, limit=limit)
+    assert prepare("ls", cwd=cwd, limit=asked, environ={}) == TerminalCommand(("ls",), cwd, limit=limit)
 
 
 REFUSED = [
@@ -86,7 +86,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("asked", "words", "reason"), REFUSED)
 def test_what_is_refused(cwd, asked, words, reason):
-    asked = {"command": "ls", "cwd": cwd} | asked
+    asked = {"command": "ls", "cwd": cwd, "environ": {}} | asked
     asked["cwd"] = asked["cwd"].replace("{cwd}", cwd)
     with pytest.raises(HostRefused, match=words):
         prepare(**asked)
@@ -99,10 +99,11 @@ def test_the_users_secrets_are_not_for_the_commands_of_an_agent():
     withheld += ["GOOGLE_APPLICATION_CREDENTIALS", "COPILOT_KERNEL_MCP_SERVERS"]
     kept = ["PATH", "HOME", "LANG", "SSH_AUTH_SOCK", "https_proxy", "TOKENIZERS_PARALLELISM", "KEYBOARD", "PATTERN"]
     environ = dict.fromkeys(withheld + kept, "x")
-    assert environment(TerminalCommand(("ls",), "/"), environ) == guarded(dict.fromkeys(kept, "x"))
+    assert environment(TerminalCommand(("ls",), "/", environ=environ)) == guarded(dict.fromkeys(kept, "x"))
 
 
 def test_what_the_agent_sets_comes_on_top_even_where_the_users_own_is_withheld():
-    command = TerminalCommand(("ls",), "/", (("LANG", "C"), ("API_TOKEN", "agent's")))
+    environ = {"LANG": "de", "API_TOKEN": "user's"}
+    command = TerminalCommand(("ls",), "/", (("LANG", "C"), ("API_TOKEN", "agent's")), environ=environ)
     given = {"LANG": "C", "API_TOKEN": "agent's"}
-    assert environment(command, {"LANG": "de", "API_TOKEN": "user's"}) == guarded(given)
+    assert environment(command) == guarded(given)

@@ -146,7 +146,7 @@ async def main():
         if text: heard.set()
     own = await Terminals(hear).__aenter__()
     line = "timeout 60 sleep 60 & echo $! $$; exec sleep 60"
-    await own.create(prepare("/bin/sh", ["-c", line], cwd="/"))
+    await own.create(prepare("/bin/sh", ["-c", line], cwd="/", environ=dict()))
     await heard.wait()
     {ending}
 

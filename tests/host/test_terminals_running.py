@@ -1,5 +1,6 @@
 """Real commands, small ones, that run: how they start, what they say, how they end, and many at once."""
 
+import os
 import time
 
 import anyio
@@ -67,10 +68,14 @@ async def test_a_limit_cuts_the_beginning_at_a_character(own, heard):
 
 
 FAILURES = [
-    (lambda: prepare("no-such-program", ["x"], cwd="/"), HostRefused, "no-such-program was not found"),
-    (lambda: prepare("/etc/passwd", ["x"], cwd="/"), HostRefused, "passwd is not executable"),
-    (lambda: prepare("/bin/echo", ["x" * 5_000_000], cwd="/"), HostError, "Argument list too long"),
-    (lambda: prepare("/bin/echo", ["\ud800"], cwd="/"), HostError, "could not be started"),
+    (
+        lambda: prepare("no-such-program", ["x"], cwd="/", environ=os.environ),
+        HostRefused,
+        "no-such-program was not found",
+    ),
+    (lambda: prepare("/etc/passwd", ["x"], cwd="/", environ=os.environ), HostRefused, "passwd is not executable"),
+    (lambda: prepare("/bin/echo", ["x" * 5_000_000], cwd="/", environ=os.environ), HostError, "Argument list too long"),
+    (lambda: prepare("/bin/echo", ["\ud800"], cwd="/", environ=os.environ), HostError, "could not be started"),
 ]
 
 
@@ -116,7 +121,7 @@ async def test_there_is_a_limit_also_for_those_who_ask_all_at_once(heard, monkey
 
 async def test_a_flood_is_bounded_and_leaves_the_loop_to_others(own, heard):
     heard.text, started = Forgetful(), time.monotonic()
-    ids = [await own.create(prepare("yes", ["x" * 99], cwd="/", limit=1000)) for _ in range(4)]
+    ids = [await own.create(prepare("yes", ["x" * 99], cwd="/", limit=1000, environ=os.environ)) for _ in range(4)]
     with anyio.fail_after(LIMIT):
         for _ in range(100):
             await anyio.sleep(0.005)

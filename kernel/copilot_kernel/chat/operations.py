@@ -240,7 +240,7 @@ class TerminalService:
 
     def __init__(self, operations: ClientOperations, cwd: str, agent: RunningAgent) -> None:
         self._operations, self._cwd, self._agent = operations, cwd, agent
-        self.terminals = Terminals(self._on_output, environ=lambda: agent.environ)
+        self.terminals = Terminals(self._on_output)
         # The tool call in which each terminal is shown.
         self._calls: dict[str, str] = {}
 

@@ -10,7 +10,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from ..acp.child_processes import guarded
@@ -30,13 +30,14 @@ _DENIED = (
 
 @dataclass(frozen=True, slots=True)
 class TerminalCommand:
-    """A program with its arguments, the folder it runs in, what the agent adds to its environment, and how many bytes
-    of its output are kept."""
+    """A program with its arguments, the folder it runs in, what the agent adds to its environment, how many bytes of
+    its output are kept, and the environment that the agent was given."""
 
     argv: tuple[str, ...]
     cwd: str
     env: tuple[tuple[str, str], ...] = ()
     limit: int = DEFAULT_OUTPUT_BYTES
+    environ: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def line(self) -> str:
@@ -53,7 +54,7 @@ def prepare(
     *,
     cwd: str,
     limit: int | None = None,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str],
 ) -> TerminalCommand:
     """Check what `terminal/create` asks for; `cwd` is absolute, `limit` in bytes. Raises HostRefused."""
     if not os.path.isabs(cwd) or "\0" in cwd or not os.path.isdir(cwd):
@@ -63,16 +64,15 @@ def prepare(
     for name, value in env:
         _check_variable(name, value)
     argv = _argv(command, args, cwd, {**environ, **dict(env)}.get("PATH"))
-    return TerminalCommand(
-        argv, cwd, tuple(env), DEFAULT_OUTPUT_BYTES if limit is None else min(limit, MAX_OUTPUT_BYTES)
-    )
+    kept = DEFAULT_OUTPUT_BYTES if limit is None else min(limit, MAX_OUTPUT_BYTES)
+    return TerminalCommand(argv, cwd, tuple(env), kept, environ)
 
 
-def environment(command: TerminalCommand, environ: Mapping[str, str]) -> dict[str, str]:
+def environment(command: TerminalCommand) -> dict[str, str]:
     """The user's variables without secrets and without our settings, which may hold some, and the agent's variables."""
     kept = {
         name: value
-        for name, value in environ.items()
+        for name, value in command.environ.items()
         if not (is_secret_variable(name) or name.upper().startswith("COPILOT_KERNEL_"))
     }
     return guarded(kept | dict(command.env))

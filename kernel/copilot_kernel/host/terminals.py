@@ -11,7 +11,7 @@ import codecs
 import os
 import secrets
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -53,18 +53,10 @@ OnOutput = Callable[[str, str, ExitStatus | None], None]
 
 
 class Terminals:
-    """`async with Terminals(on_output) as terminals`: the commands of one agent, which end with the block.
+    """`async with Terminals(on_output) as terminals`: the commands of one agent, which end with the block."""
 
-    `environ` is the agent's environment.
-    """
-
-    def __init__(
-        self,
-        on_output: OnOutput,
-        graces: Graces | None = None,
-        environ: Callable[[], Mapping[str, str]] = lambda: os.environ,
-    ) -> None:
-        self._on_output, self._graces, self._environ = on_output, graces or Graces(), environ
+    def __init__(self, on_output: OnOutput, graces: Graces | None = None) -> None:
+        self._on_output, self._graces = on_output, graces or Graces()
         self._tasks = anyio.create_task_group()
         self._open: dict[str, _Terminal] = {}
         self._starting = anyio.Lock()
@@ -93,7 +85,7 @@ class Terminals:
             self._check_free()
             try:
                 with anyio.CancelScope(shield=True):
-                    process, pipe = await _start(command, sandbox, self._environ())
+                    process, pipe = await _start(command, sandbox)
             except (OSError, ValueError) as error:
                 is_final = isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError)
                 raise (HostRefused if is_final else HostError)(start_problem(command.argv[0], error)) from error
@@ -212,11 +204,9 @@ def _exit(returncode: int | None) -> ExitStatus:
     return ExitStatus(signal=signal_name(returncode))
 
 
-async def _start(
-    command: TerminalCommand, sandbox: Sandbox | None, environ: Mapping[str, str]
-) -> tuple[ProcessTree, PipeReader]:
+async def _start(command: TerminalCommand, sandbox: Sandbox | None) -> tuple[ProcessTree, PipeReader]:
     """The process, and the reading end of the pipe for its output. Raises OSError, ValueError."""
-    argv, env = command.argv, environment(command, environ)
+    argv, env = command.argv, environment(command)
     if sandbox:
         argv, env = sandbox.command(argv, command.cwd, env), sandbox.environment(env)
     reading, writing = os.pipe()
