@@ -204,7 +204,7 @@ def test_a_rule_can_be_kept_in_the_config_file(start: Start, tmp_path: Path) -> 
     config = tmp_path / "jupyter_config_dir" / "copilot_kernel.json"
     said = made.run("%permissions allow Bash(echo out) --save", answer="1").text
     assert said.splitlines()[-1] == f"✓ Allowed from now on: Bash(echo out) (saved in {config})."
-    assert json.loads(config.read_text()) == {"allow": ["Bash(echo out)"]}
+    assert json.loads(config.read_text()) == {"allow": ["Bash(echo out)"], "version": 1}
     made.run("%new")
     assert "allowed by rule “Bash(echo out)”" in made.run("demo: shell echo out", live=False).text
     assert f"It is still in: {config}" in made.run("%permissions remove Bash(echo out)").text
