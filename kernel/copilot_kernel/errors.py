@@ -9,8 +9,7 @@ CopilotError                what happened (`str`), and what to do next (`hint`)
 │  │  ├─ AuthRequired       it requires a sign-in (code -32000)
 │  │  ├─ ConnectionLost     it lost a connection that it needs (a dialect's -32000)
 │  │  ├─ ResourceNotFound   it does not know the session or file (code -32002)
-│  │  ├─ SessionExpired     it has ended the session (a dialect's -32003)
-│  │  └─ Unexplained        neither its code nor its words are known
+│  │  └─ SessionExpired     it has ended the session (a dialect's -32003)
 │  ├─ ModelFailed           its model failed, which it reported as text
 │  └─ ProtocolUnsupported   it does not speak version 1 of the protocol
 ├─ HostError                a request of the agent for a file or a terminal failed
@@ -130,10 +129,6 @@ class ResourceNotFound(AgentRefused):
 
 class SessionExpired(AgentRefused):
     """The agent has ended the session for good."""
-
-
-class Unexplained(AgentRefused):
-    """Neither code nor words are known. Many agents say in their own way that they no longer have a session."""
 
 
 class ModelFailed(AgentError):

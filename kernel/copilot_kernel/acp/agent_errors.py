@@ -23,7 +23,6 @@ from ..errors import (
     ResourceNotFound,
     SessionExpired,
     SessionInUse,
-    Unexplained,
 )
 from . import jsonrpc
 from .jsonrpc import RpcError
@@ -163,8 +162,7 @@ def _meaning(error: RpcError, message: str) -> tuple[type[AgentRefused], str]:
             return ResourceNotFound, HINTS[code]
         case jsonrpc.EXPIRED if "session" in text or text in ("", "expired"):
             return SessionExpired, EXPIRED
-    hint = HINTS[code] if code in HINTS else _advice(error, message)
-    return Unexplained if hint in (HINTS[jsonrpc.INVALID_PARAMS], ADVICE["bug"]) else AgentRefused, hint
+    return AgentRefused, HINTS[code] if code in HINTS else _advice(error, message)
 
 
 def _advice(error: RpcError, message: str) -> str:
@@ -190,6 +188,10 @@ ADVICE: Mapping[FailureReason, str] = {
     "context": "Start a new conversation with `%new`, or send less.",
     "bug": "The agent reported an internal error. `%log` shows the messages.",
 }
+UNEXPLAINED = frozenset({HINTS[jsonrpc.INVALID_PARAMS], ADVICE["bug"]})
+"""The hints of an error of which neither code nor words are known. Many agents say in their own way that they no longer
+have a session.
+"""
 MAX_EXAMINED_CHARS = 500
 """Limit of a message."""
 

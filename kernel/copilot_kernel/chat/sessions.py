@@ -16,7 +16,7 @@ import anyio
 from anyio import to_thread
 
 from ..acp.agent_connection import AgentConnection, Session
-from ..acp.agent_errors import HINTS
+from ..acp.agent_errors import HINTS, UNEXPLAINED
 from ..acp.jsonrpc import NOT_FOUND
 from ..acp.messages import CommandsUpdate, ConfigUpdate, InfoUpdate, ModeUpdate, SessionInfo, UsageUpdate
 from ..errors import (
@@ -29,7 +29,6 @@ from ..errors import (
     ResourceNotFound,
     SessionExpired,
     SessionInUse,
-    Unexplained,
     UsageError,
 )
 from ..notebook.live import LiveNotebook, NotebookState
@@ -163,10 +162,11 @@ class SessionManager:
                 self._updates.session, self._is_expired = None, True
             case ResourceNotFound(), _:
                 self.drop()
-            case Unexplained(), AgentConnection() as link if self.current and self.store.session:
-                await self._check(link, self.current.id, self.store.session, error)
+            case AgentRefused(hint=hint), AgentConnection() as link if hint in UNEXPLAINED:
+                if self.current and self.store.session:
+                    await self._check(link, self.current.id, self.store.session, error)
 
-    async def _check(self, link: AgentConnection, id: str, saved: SavedSession, error: Unexplained) -> None:
+    async def _check(self, link: AgentConnection, id: str, saved: SavedSession, error: AgentError) -> None:
         """Ask the agent whether it still has the session, and add the answer to `error`."""
         how = next((name for name in ("list", "resume", "load") if link.can(name)), None)
         try:
