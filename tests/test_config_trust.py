@@ -9,7 +9,6 @@ from copilot_kernel.chat.rules import save_rule
 from copilot_kernel.config import SETTINGS, Settings, Widening, allow_lists, is_in_own_kernelspec, user_file
 from copilot_kernel.config_reader import IN_PROJECT, load_settings
 from copilot_kernel.environment import environment_of
-from copilot_kernel.setting_values import LIST, LOWER, NEITHER
 
 from .test_config import write
 
@@ -199,8 +198,8 @@ def test_an_agent_in_a_kernelspec_is_the_users_unless_that_lies_in_the_project(
 
 def test_every_setting_says_which_side_is_strict_or_that_it_has_none() -> None:
     for name, setting in SETTINGS.items():
-        assert isinstance(setting.order, tuple) or setting.order in (LOWER, LIST, NEITHER), name
-        assert (setting.order == LIST) is (name == "allow" or setting.join is not None), name
+        assert isinstance(setting.order, tuple) or setting.order in ("lower", "list", "none"), name
+        assert (setting.order == "list") is (name == "allow" or setting.join is not None), name
         assert not isinstance(setting.order, tuple) or getattr(Settings, name) in setting.order, name
 
 

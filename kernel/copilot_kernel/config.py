@@ -14,9 +14,6 @@ from .environment import Environment, environment_of
 from .mcp_config import McpServer, without_own_name
 from .programs import is_foreign, is_inside, project_folders, real
 from .setting_values import (
-    LIST,
-    LOWER,
-    NEITHER,
     Parse,
     Setting,
     common_hosts,
@@ -95,7 +92,7 @@ class Settings:
         text,
         "the agent's command line, `tcp://host:port` or `demo`; default: GitHub Copilot CLI",
         widens=True,
-        order=NEITHER,
+        order="none",
     )
     cwd: str = _setting(
         "",
@@ -103,7 +100,7 @@ class Settings:
         "the agent's folder; default: [the notebook's](security.md#terms)",
         widens=True,
         kernel_applies=True,  # the folder itself tells agents apart
-        order=NEITHER,
+        order="none",
     )
     permission_mode: str = _setting(
         "default",
@@ -119,7 +116,7 @@ class Settings:
         'JSON array of [rules](permissions.md#rules) for what runs without a question: `["Read", "Edit(src/**)"]`',
         widens=True,
         kernel_applies=True,
-        order=LIST,
+        order="list",
     )
     ask: tuple[str, ...] = _setting(
         (),
@@ -127,7 +124,7 @@ class Settings:
         "rules for what is always asked about, even if a rule or mode allows it",
         join=union,
         kernel_applies=True,
-        order=LIST,
+        order="list",
     )
     deny: tuple[str, ...] = _setting(
         (),
@@ -135,7 +132,7 @@ class Settings:
         "rules for what is always rejected",
         join=union,
         kernel_applies=True,
-        order=LIST,
+        order="list",
     )
     on_unasked: str = _setting(
         "badge",
@@ -151,21 +148,21 @@ class Settings:
         number(0.001, 3600, "seconds"),
         "seconds that the agent may take to start",
         kernel_applies=True,
-        order=NEITHER,
+        order="none",
     )
     cancel_grace: float = _setting(
         5.0,
         number(0.001, 3600, "seconds"),
         "seconds that a cancelled turn may take to stop; then the kernel ends the agent",
         kernel_applies=True,
-        order=LOWER,
+        order="lower",
     )
     activity_timeout: float = _setting(
         28_800.0,
         number(0, 604_800, "seconds"),
         "seconds for which an open question keeps JupyterHub from culling the server, at most 604800",
         kernel_applies=True,
-        order=LOWER,
+        order="lower",
     )
     mcp_servers: tuple[McpServer, ...] = _setting(
         (),
@@ -173,7 +170,7 @@ class Settings:
         'MCP servers as JSON: `{"name": {"command": "…"}, "other": {"type": "http", "url": "…"}}`, or an array',
         widens=True,
         kernel_applies=True,  # those that are started with the agent tell agents apart
-        order=NEITHER,
+        order="none",
     )
     fs: bool = _setting(
         False,
@@ -193,21 +190,21 @@ class Settings:
         "nested",
         one_of("nested", "flat"),
         "form of answers to permission requests: `nested` as in ACP, `flat` for agents that expect the older form",
-        order=NEITHER,
+        order="none",
     )
     option_member: str = _setting(
         "configId",
         one_of("configId", "optionId"),
         "member that names an option: `configId` as in ACP, `optionId` for agents that expect the older name",
         kernel_applies=True,
-        order=NEITHER,
+        order="none",
     )
     state: str = _setting(
         "",
         text,
         "folder for sessions, trust and snapshots; default: in Jupyter's data folder",
         widens=True,
-        order=NEITHER,
+        order="none",
     )
     notebook_tools: bool = _setting(
         True,
@@ -235,7 +232,7 @@ class Settings:
         number(1000, 1_000_000, "characters", int),
         "limit for what a prompt sends along from the notebook, in characters: 1000 to 1000000",
         kernel_applies=True,
-        order=LOWER,
+        order="lower",
     )
     rerun: str = _setting(
         "run",
@@ -265,7 +262,7 @@ class Settings:
         'JSON array of more absolute paths that the agent can read in the sandbox: `["~/data"]`',
         join=common_paths,
         widens=True,
-        order=LIST,
+        order="list",
     )
     sandbox_write: tuple[str, ...] = _setting(
         (),
@@ -273,7 +270,7 @@ class Settings:
         "the same for paths that it can also write",
         join=common_paths,
         widens=True,
-        order=LIST,
+        order="list",
     )
     sandbox_hosts: tuple[str, ...] | None = _setting(
         None,
@@ -281,7 +278,7 @@ class Settings:
         "JSON array of the only hosts that the agent can [reach](sandbox.md#network) from the sandbox: "
         '`["api.github.com", "*.example.com:443", "127.0.0.1:11434"]`; default: the network is shared',
         join=common_hosts,
-        order=LIST,
+        order="list",
     )
     agent_sharing: str = _setting(
         "off",
@@ -296,7 +293,7 @@ class Settings:
         join=common_paths,
         widens=True,
         kernel_applies=True,
-        order=LIST,
+        order="list",
     )
     # The notebook's folder, or that in which the kernel or program was started; what `cwd` is relative to.
     start_folder: str = field(default="", compare=False)

@@ -37,7 +37,7 @@ from .config import (
 from .environment import environment_of
 from .kept_files import UnknownVersion, read_file
 from .mcp_config import parse_servers
-from .setting_values import LIST, NEITHER, Setting, common_paths, rule_list
+from .setting_values import Setting, common_paths, rule_list
 
 HOSTS_NEED_SANDBOX = "{}: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)"
 IN_PROJECT = "{}: what allows more, because the file came with the project"
@@ -96,9 +96,9 @@ def _is_widening(name: str, setting: Setting, own: Settings, after: Any) -> bool
     if name == "agent":
         return after not in BUILT_IN_AGENTS
     before = getattr(own, name)
-    if setting.order == NEITHER:
+    if setting.order == "none":
         return setting.widens and before != after
-    if setting.order == LIST:  # a second list only limits the first one
+    if setting.order == "list":  # a second list only limits the first one
         return setting.widens and before != after and own.origins[name] == "default"
     return setting.widens and setting.is_wider(before, after)
 
@@ -141,10 +141,12 @@ class _Reader:
             setting = SETTINGS[name]
             try:
                 value = setting.parse(raw)
-                if not self.only_restricts:
+                # Of the project's lists, those that only allow are empty without others.
+                takes_away = setting.join and (name in self.found or setting.join is not common_paths)
+                if not self.only_restricts or takes_away:
                     self._add(name, value, origin)
-                elif setting.order == LIST:
-                    self._limit(name, value, origin)
+                elif name == "allow":
+                    self.limits.append(AllowList(value, origin, is_own=False))
                 else:
                     self._bound(name, value, origin)
             except (ValueError, TypeError, RecursionError) as error:
@@ -162,17 +164,10 @@ class _Reader:
 
     def _bound(self, name: str, value: Any, origin: str) -> None:
         setting = SETTINGS[name]
-        if setting.order not in (LIST, NEITHER) and (self.only_restricts or setting.widens or origin not in self._own):
+        if setting.order not in ("list", "none") and (self.only_restricts or setting.widens or origin not in self._own):
             bound = self._bounds.get(name)
             if bound is None or setting.rank(value) < setting.rank(bound[0]):
                 self._bounds[name] = value, origin
-
-    def _limit(self, name: str, value: Any, origin: str) -> None:
-        """A list of the project takes away from what others say; those that only allow are empty without others."""
-        if name == "allow":
-            self.limits.append(AllowList(value, origin, is_own=False))
-        elif name in self.found or SETTINGS[name].join is not common_paths:
-            self._add(name, value, origin)
 
     def _add(self, name: str, value: Any, origin: str) -> None:
         """No place loosens what another one says."""

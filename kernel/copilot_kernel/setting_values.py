@@ -18,23 +18,16 @@ Parse = Callable[[Any], Any]
 """Reads a value of a config file, or a variable of the environment. Raises ValueError and TypeError."""
 
 
-LOWER: Literal["lower"] = "lower"
-"""The lower number is the stricter one."""
-LIST: Literal["list"] = "list"
-"""Of lists, `allow` and `join` say what several amount to."""
-NEITHER: Literal["none"] = "none"
-"""No value is stricter than another one, so a project's file does not set it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
     """All that is known of a setting but its default.
 
-    `help` is what the documentation says; `order` says which side is strict: it holds the values, the strictest first,
-    or is one of the constants above. What administrators' and projects' files say more strictly holds. Set in the
-    environment, a setting that `widens` may let the agent do more; of its values, the stricter one holds among the
-    user's own, too. `join` makes one list of those of several places. Notebooks that differ in settings that the kernel
-    applies itself can share an agent: whatever is new tells agents apart until someone decides otherwise.
+    `help` is what the documentation says; `order` says which side is strict: it holds the values, the strictest first;
+    the `lower` number is the stricter one; of lists, `join` makes one of those of several places; if the order is
+    `none`, a project's file does not set the value. What administrators' and projects' files say more strictly holds.
+    Set in the environment, a setting that `widens` may let the agent do more; of its values in an order, the stricter
+    one holds among the user's own, too. Notebooks that differ in settings that the kernel applies itself can share an
+    agent: whatever is new tells agents apart until someone decides otherwise.
     """
 
     parse: Parse
@@ -53,7 +46,7 @@ class Setting:
         """How much `value` allows; an unknown permission mode is not used, so it counts as `default`."""
         if isinstance(self.order, tuple):
             return self.order.index(value if value in self.order else "default")
-        return value if self.order == LOWER else 0
+        return value if self.order == "lower" else 0
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------

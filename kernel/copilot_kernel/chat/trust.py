@@ -110,8 +110,7 @@ class TrustStore:
 
     def given(self) -> tuple[str, ...]:
         """The files of the project whose variables the user gives to the agent. Reads the disk."""
-        found = withheld(replace(self._settings, given=()))
-        return tuple(item.path for item in found if self.answer(item.key) == "trusted")
+        return tuple(item.path for item in withheld(self._settings) if self.answer(item.key) == "trusted")
 
     def all(self) -> list[Remembered]:
         """Every answer, the newest first."""
