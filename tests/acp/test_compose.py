@@ -43,6 +43,7 @@ BLOCKS = [
 ANSWERS = [
     (COMPLETE, OPTION, {"outcome": {"outcome": "selected", "optionId": "opt-1"}}),
     (COMPLETE, None, {"outcome": {"outcome": "cancelled"}}),
+    (COMPLETE, PermissionOption(None, "Deny", "reject_once"), {"outcome": {"outcome": "cancelled"}}),
     (INCOMPLETE, OPTION, {"outcome": {"outcome": "selected", "optionId": "opt-1"}, "selected": {"optionId": "opt-1"}}),
     (INCOMPLETE, None, {"outcome": {"outcome": "cancelled"}, "cancelled": True}),
 ]

@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from copilot_kernel.chat import Chat, rules
 from copilot_kernel.chat.chat import UNSENT
-from copilot_kernel.chat.permission import RESET
+from copilot_kernel.chat.permission import NO_OPTIONS, RESET
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.policy import CHANGES_SETTINGS
 from copilot_kernel.permissions.question import PermissionAnswer, Question
@@ -126,6 +127,32 @@ def _create(name: str, project: Path) -> str:
     """A request of the demo agent, which by itself goes nowhere out of its folder."""
     call = {"toolCallId": "x", "title": f"Create {name}", "kind": "edit", "rawInput": {"path": str(project / name)}}
     return f"demo: request session/request_permission {json.dumps({'toolCall': call, 'options': OPTIONS})}"
+
+
+# -- options --------------------------------------------------------------------------------------------------------
+
+AMBIGUOUS = [{**option, "optionId": "same"} for option in OPTIONS]
+
+
+@pytest.mark.parametrize("options", [OPTIONS[:1], AMBIGUOUS])
+@pytest.mark.parametrize("rules", [{}, {"deny": ("Bash",)}, {"permission_mode": "plan"}])
+async def test_what_is_denied_where_no_option_says_no_is_cancelled(opened: Open, options: Any, rules: Any) -> None:
+    asked = asking(toolCallId="t", title="echo a", kind="execute", rawInput={"command": "echo a"})
+    turn = playing({**asked, "options": options})
+    async with met(opened, rules, session_prompt=turn) as (script, chat):
+        await ask(chat, "hello", person := Person("reject_once"))
+        assert [outcome for outcome, *_ in decided(chat)] == ["denied"]
+    assert [status for status, _ in person.calls] == ["rejected"]
+    assert len(person.questions) == (not rules)
+    assert script.answers["given"] == [{"outcome": {"outcome": "cancelled"}}]
+
+
+async def test_without_options_nobody_is_asked(opened: Open) -> None:
+    asked = asking(toolCallId="t", title="echo a", kind="execute")
+    async with met(opened, session_prompt=playing({**asked, "options": []})) as (script, chat):
+        await ask(chat, "hello", person := Person())
+    assert (person.questions, person.calls) == ([], [("cancelled", f"not run ({NO_OPTIONS})")])
+    assert script.answers["given"] == [{"outcome": {"outcome": "cancelled"}}]
 
 
 # -- rules that a person keeps --------------------------------------------------------------------------------------

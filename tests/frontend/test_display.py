@@ -7,17 +7,16 @@ import pytest
 from copilot_kernel.acp.messages import TextBlock, UsageUpdate
 from copilot_kernel.chat import TurnEnd, TurnOutcome
 from copilot_kernel.conversation.model import Attachment, Message, Notice
-from copilot_kernel.frontend.display import NO_OPTIONS, Display
+from copilot_kernel.frontend.display import Display
 from copilot_kernel.frontend.open_question import AskLine, OpenQuestion
 from copilot_kernel.frontend.page_reporter import PageReporter
 from copilot_kernel.frontend.questions import ACTIVITY_SECONDS
 from copilot_kernel.frontend.slots import MAX_QUESTIONS
-from copilot_kernel.permissions.question import PermissionAnswer
 from copilot_kernel.rendering.entry import render
 
 from ..limits import LIMIT, settled
 from .asked import Clock
-from .recording import Loop, RecordingCell, call, notice, question, said, spoken
+from .recording import Loop, RecordingCell, call, notice, said, spoken
 
 
 class Asked(OpenQuestion[str]):
@@ -182,9 +181,3 @@ async def test_a_question_counts_as_activity_until_it_is_answered_but_no_longer_
     clock.now += ACTIVITY_SECONDS
     await settled()
     assert scene.cell.busied == busied
-
-
-async def test_without_options_nothing_is_asked() -> None:
-    scene = Scene()
-    asked = question(call(1, "waiting"), options=())
-    assert await scene.display.ask(asked) == PermissionAnswer(None, "cancel", NO_OPTIONS)

@@ -14,6 +14,7 @@ from copilot_kernel.permissions.policy import (
     NO_ALLOW_ONCE,
     Decision,
     PolicyContext,
+    answerable,
     decide,
     decider,
     paths,
@@ -191,6 +192,29 @@ def test_the_mildest_no_is_said(options: tuple[PermissionOption, ...], option: P
     assert reject(options) == option
     decision = judged(run("ls"), mode="plan", options=options)
     assert (decision.outcome, decision.option, decision.by) == ("reject", option, "mode")
+
+
+@pytest.mark.parametrize(
+    ("offered", "answers"),
+    [
+        ("allow_once=a", "allow_once=a reject_once=None"),
+        ("allow_always=a", "allow_always=a reject_once=None"),
+        ("new_kind=a", "new_kind=a reject_once=None"),
+        ("reject_once=n allow_once=a", "reject_once=n allow_once=a"),
+        ("allow_once=a reject_once=a", "allow_once=a reject_once=None"),
+        ("reject_once=a allow_always=a", "allow_always=a reject_once=None"),
+        ("reject_once=a new_kind=a", "new_kind=a reject_once=None"),
+        ("allow_once=a reject_once=a reject_once=n", "allow_once=a reject_once=n"),
+        ("allow_once=a reject_always=a", "allow_once=a reject_once=None"),
+        ("allow_once=a reject_always=n", "allow_once=a reject_always=n reject_once=None"),
+        ("reject_once=n reject_always=n", "reject_once=n reject_always=n"),
+        ("reject_always=n", "reject_always=n reject_once=None"),
+        ("", ""),
+    ],
+)
+def test_one_answer_denies_once_and_none_that_denies_is_sent_as_one_that_may_allow(offered: str, answers: str) -> None:
+    options = [PermissionOption(id, "", kind) for kind, id in (each.split("=") for each in offered.split())]
+    assert " ".join(f"{each.kind}={each.id}" for each in answerable(options)) == answers
 
 
 @pytest.mark.parametrize("mode", ["", "bypasspermissions"])

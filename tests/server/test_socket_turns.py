@@ -123,6 +123,15 @@ async def test_options_say_what_the_agent_remembers(speaker: Speaker) -> None:
     assert options == [("Always allow", "the agent remembers it", True), ("Deny", "", False)]
 
 
+async def test_a_question_can_be_denied_where_the_agent_offers_no_way_to_say_no(speaker: Speaker) -> None:
+    asked = await speaker.ask("demo: options allow_once=Yes\nask")
+    assert [(each["id"], each["name"]) for each in asked["options"]] == [("allow_once", "Allow once"), (None, "Deny")]
+    speaker.answer(asked["call_id"], "no", option_id=asked["options"][1]["id"], reason="demo: say heard")
+    await speaker.done()
+    assert speaker.events("approval_resolved")[0]["reason"] == "denied by you: “demo: say heard”"
+    assert (speaker.events("tool_done")[0]["status"], speaker.text.endswith("heard")) == ("rejected", True)
+
+
 async def test_only_yes_and_y_approve(speaker: Speaker) -> None:
     tried = {"y": True, " YES ": True, "no": False, "yess": False, "": False, "always": False, True: False, None: False}
     for response, approved in [*tried.items(), (["yes"], False)]:

@@ -38,7 +38,7 @@ def compose_initialize(version: str, offers: Collection[str] = ()) -> Json:
 
 def compose_answer(option: PermissionOption | None) -> Json:
     """The result of `session/request_permission`; None is `cancelled`."""
-    if option is None:
+    if option is None or option.id is None:
         return {"outcome": {"outcome": "cancelled"}}
     return {"outcome": {"outcome": "selected", "optionId": option.id}}
 

@@ -227,11 +227,19 @@ Update = (
 
 
 class PermissionOption(Struct, frozen=True):
-    """An answer to a permission request; kind allow_once, allow_always, reject_once, reject_always or unknown."""
+    """An answer to a permission request; kind allow_once, allow_always, reject_once, reject_always or unknown.
 
-    id: str
+    Without an id, the answer is `cancelled`.
+    """
+
+    id: str | None
     name: str
     kind: str
+
+    @property
+    def rejects(self) -> bool:
+        """True only for the two kinds that reject."""
+        return self.kind in ("reject_once", "reject_always")
 
 
 class PermissionRequest(Struct, frozen=True):

@@ -129,7 +129,7 @@ class Chat:
             turn = self.state.begin("prompt", view, blocks, recording)
             try:
                 outcome = await self._run(turn, partial(self._prompt, turn, blocks))
-                while turn.follow_ups and outcome.stop_reason not in ("cancelled", FAILED):
+                while turn.follow_ups and not turn.stop.pressed and outcome.stop_reason != FAILED:
                     words = "\n\n".join(turn.follow_ups)
                     self.state.notify("info", SENT.format(words))
                     blocks = (TextBlock(as_text(words)),)

@@ -40,6 +40,7 @@ STOPPED, STOPPED_BY_USER = "the turn was stopped", "you stopped"
 TURN_OVER = "the agent ended its turn without waiting for an answer"
 CALL_CHANGED = "The agent has changed this call since it was shown. "
 CHANGED_TOO_OFTEN = "the agent kept changing the call while you were asked"
+NO_OPTIONS = "the agent offered no answer"
 ASKS_ITSELF = "the tool itself asks"
 RESET = "The permission mode and the rules are back to your settings."
 SAVING_INTERRUPTED = "Interrupted while saving it to your settings; it may have been saved."
@@ -232,7 +233,9 @@ class Permissions:
         and its earlier version, and returns True if one of our tools will ask about it.
         """
         update = _matched(request_of_agent(request).tool_call, self._state.conversation)
-        begun = self._begin(update, request.options, by_rule=not _is_only_described(update), inside=True)
+        begun = self._begin(
+            update, policy.answerable(request.options), by_rule=not _is_only_described(update), inside=True
+        )
         begun.is_left_to_tool = asks_itself is not None and asks_itself(begun.call, begun.earlier)
         return self._decide(begun)
 
@@ -327,6 +330,8 @@ class Permissions:
     async def _answer_of_user(self, request: _Request, decision: Decision) -> PermissionAnswer:
         if (turn := request.turn) is None:
             return PermissionAnswer(policy.reject(request.options), "none", NO_TURN)
+        if not request.options:
+            return PermissionAnswer(None, "cancel", NO_OPTIONS)
         with turn.stop.scope():
             answer = _without_standing_grant(await turn.view.ask(self._question(request, decision)), request.options)
             if answer.rule and answer.allows and not request.has_changed:

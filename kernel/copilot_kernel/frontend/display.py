@@ -32,8 +32,6 @@ from .questions import Questions
 
 T = TypeVar("T")
 
-NO_OPTIONS = "the agent offered no answer"
-
 _log = logging.getLogger(__name__)
 
 
@@ -86,8 +84,6 @@ class Display:
 
     async def ask(self, question: Question) -> PermissionAnswer:
         """The one answer to `question`; if this is cancelled, the question is withdrawn."""
-        if not question.options:
-            return PermissionAnswer(None, "cancel", NO_OPTIONS)
         return await self.questions.ask(PermissionQuestion(question, self._cwd))
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:

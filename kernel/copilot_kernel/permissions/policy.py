@@ -33,13 +33,14 @@ NO_ALLOW_ONCE = "But the agent does not offer to allow it only once."
 REMOTE = "Showing this text loads content from {}, and the address itself can carry data there."
 NAMELESS = "A shell of Windows may know the command by another name."
 NO_TOOL = "The call does not name the server that does it."
+DENY = PermissionOption(None, "Deny", "reject_once")
 # Tools that no rule and no mode allows.
 ALWAYS_ASKED = ("mcp__notebook__restart_kernel",)
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Decision about a request. With outcome `reject`, `option` is None if the agent offers no way to say no."""
+    """Decision about a request. With outcome `reject`, `option` is None if there are no options."""
 
     outcome: Literal["allow", "ask", "reject"]
     option: PermissionOption | None
@@ -95,8 +96,18 @@ def judge(request: PolicyRequest, options: Sequence[PermissionOption]) -> Decisi
     return replace(found, option=once) if found.outcome == "allow" else found
 
 
+def answerable(offered: Sequence[PermissionOption]) -> tuple[PermissionOption, ...]:
+    """Return the options that the agent offers, one of which rejects once; none if it offers none.
+
+    An option that rejects is left out if its id also belongs to one that may allow.
+    """
+    others = {option.id for option in offered if not option.rejects}
+    kept = tuple(option for option in offered if not (option.rejects and option.id in others))
+    return kept if not kept or _first(kept, "reject_once") else (*kept, DENY)
+
+
 def reject(options: Sequence[PermissionOption]) -> PermissionOption | None:
-    """Return the option that rejects; None if the agent offers none, and the answer must be `cancelled`."""
+    """Return the option that rejects; None if there is none, and the answer must be `cancelled`."""
     return _first(options, "reject_once") or _first(options, "reject_always")
 
 

@@ -71,7 +71,7 @@ class PermissionAnswer:
     @property
     def rejects(self) -> bool:
         """True only for the two kinds that reject."""
-        return self.option is not None and self.option.kind in ("reject_once", "reject_always")
+        return self.option is not None and self.option.rejects
 
     def words(self, options: Sequence[PermissionOption]) -> str:
         """Return decision and decider in one line, such as `denied by you: “Use Python instead”`.

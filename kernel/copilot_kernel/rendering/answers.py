@@ -69,7 +69,7 @@ def _choices(view: QuestionView, *, is_calm: bool) -> Iterator[AnswerButton]:
             label=f"{name} ({remarks})" if remarks else name,
             hint=f"{effect} · the agent calls it {words}" if words else effect,
             is_suggested=allows and is_calm and name == WORDS[option.kind],
-            is_guarded=option.kind not in ("reject_once", "reject_always"),
+            is_guarded=not option.rejects,
             is_remembered=is_kept,
         )
 

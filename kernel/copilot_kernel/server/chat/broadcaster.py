@@ -98,7 +98,7 @@ class PendingApprovals:
             raise UsageError(f"No open question {action.call_id:.100}.", "It may have been answered already.")
         options, reason, rule = found.question.options, action.reason.strip(), action.rule.strip()
         option = _chosen(action, options)
-        if reason and (option is None or option.kind not in ("reject_once", "reject_always")):
+        if reason and (option is None or not option.rejects):
             raise UsageError("A reason is only for a rejection.", "Answer without it, or reject the call.")
         if rule and (option is None or option.kind != "allow_once"):
             raise UsageError("A rule is only for allowing this once.", "Answer without it, or with yes.")
@@ -128,7 +128,7 @@ class PendingApprovals:
         return replace(request, html=shown)
 
 
-def _option(question: Question, option: PermissionOption) -> dict[str, str]:
+def _option(question: Question, option: PermissionOption) -> dict[str, str | None]:
     """`remark` belongs beside its name; `meaning`: what comes of one that the agent remembers."""
     meaning = remembered(question, option) if option.kind in STANDING else ""
     more = {"remark": remark(option), "meaning": meaning}
@@ -141,7 +141,7 @@ def _chosen(action: ApproveTool, options: tuple[PermissionOption, ...]) -> Permi
         found = next((option for option in options if option.id == action.option_id), None)
         if found is None:
             raise UsageError(
-                "The question has no such option.", f"Use one of: {', '.join(each.id for each in options)}."
+                "The question has no such option.", f"Use one of: {', '.join(each.id for each in options if each.id)}."
             )
         return found
     if not action.approves:
