@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import secrets
 import shutil
 import signal
@@ -41,12 +42,23 @@ def fresh_copy(notebooks: Path) -> Path:
     """A new folder with the notebooks and the demo project; a hidden one makes Jupyter find this kernel only."""
     folder = Path(tempfile.mkdtemp(prefix="copilot-kernel-tour-")).resolve()
     shutil.copytree(notebooks, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*", "*.md", "*.py"))
+    for path in folder.glob("*.ipynb"):
+        _set_python_version(path)
     project.reset(folder)  # else the first turn would seem to have made it
     write(folder / ".jupyter" / "kernels" / "copilot")
     settings = folder / ".jupyter" / "labconfig" / "default_setting_overrides.json"
     settings.parent.mkdir()
     settings.write_text(json.dumps(NO_NEWS), "utf-8")
     return folder
+
+
+def _set_python_version(path: Path) -> None:
+    """JupyterLab marks a notebook as changed that another Python has saved."""
+    notebook = json.loads(path.read_text("utf-8"))
+    language = notebook["metadata"].get("language_info", {})
+    if language.get("name") == "python":
+        language["version"] = platform.python_version()
+        path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -43,7 +43,7 @@ class CopilotKernel(ConcurrentKernel):
     )
     language_info = {  # noqa: RUF012
         "name": LANGUAGE,
-        "version": __version__,
+        "version": "1.0",  # not the kernel's: JupyterLab marks a notebook as changed when this is another
         "mimetype": "text/x-markdown",
         "file_extension": ".md",
         "pygments_lexer": "markdown",
