@@ -5,7 +5,7 @@ from itertools import count
 
 import anyio
 import pytest
-from copilot_kernel.acp.agent_connection import UNSUPPORTED
+from copilot_kernel.acp.agent_connection import UNLISTED, UNSUPPORTED
 from copilot_kernel.acp.jsonrpc import RequestFailed
 from copilot_kernel.acp.messages import AuthMethod, Chunk, Mode, TextBlock
 from copilot_kernel.errors import AgentRefused, AgentStartFailed, AuthRequired, UsageError
@@ -164,7 +164,7 @@ async def test_what_is_not_offered_is_not_asked_for(name):
         session = await link.new("/")
         with pytest.raises(UsageError) as caught:
             await UNOFFERED[name](link, session)
-        assert str(caught.value) == UNSUPPORTED.format("script", name)
+        assert str(caught.value) == (UNLISTED if name == "list" else UNSUPPORTED).format("script", name)
         assert [method for method, _ in asked(script)] == ["session/new"]
 
 

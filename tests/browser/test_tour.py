@@ -5,6 +5,7 @@ import shutil
 import nbformat
 import pytest
 from copilot_kernel.cli.demo import fresh_copy
+from nbformat import NotebookNode
 from playwright.sync_api import BrowserContext
 
 from ..notebooks.record import IN_PAGE, NOTEBOOKS, run_in_page
@@ -36,7 +37,14 @@ def test_opening_a_part_of_the_tour_does_not_mark_it_as_changed(context: Browser
     assert (is_dirty, saved) == (False, language)
 
 
+def texts(notebook: NotebookNode) -> dict[str, list[str]]:
+    """What each cell shows, as text: the HTML also holds what the agent has read of a turn that was on its way."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return {
+        cell.id: [each.data["text/plain"] if "data" in each else each.ename for each in cell.outputs] for cell in cells
+    }
+
+
 def test_part_5_gives_in_a_page_what_is_recorded(context: BrowserContext, tour: Lab) -> None:
     ran = run_in_page(Notebook.open(context, tour, IN_PAGE.name))
-    shown = nbformat.writes(ran).replace(f"{tour.folder}/", "")
-    assert nbformat.reads(shown, as_version=4).cells == nbformat.read(IN_PAGE, as_version=4).cells
+    assert texts(ran) == texts(nbformat.read(IN_PAGE, as_version=4))

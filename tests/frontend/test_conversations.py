@@ -253,7 +253,7 @@ def test_an_agent_is_started_again_and_changed(start: Start) -> None:
     made.run("demo: say Apples")
     assert made.run("%restart").error is None
     assert "Apples" in made.run("demo: remember").text
-    assert "✓ The next prompt starts" in made.run(f"%agent {DEMO}", answer="1").text
+    assert "· The next prompt goes to it." in made.run(f"%agent {DEMO}", answer="1").text
     assert "This is prompt 1 of this session" in made.run("demo: remember").text
     text = made.run("%agent").text
     assert (DEMO in text, "%agent" in text) == (True, True)

@@ -42,7 +42,7 @@ def test_a_front_end_is_told_the_language_what_this_is_and_where_to_read_on(fron
 
 def test_an_empty_cell_does_nothing(front_end: FrontEnd) -> None:
     outcome = front_end.run(" \n ")
-    assert (outcome.status, outcome.outputs) == ("ok", [])
+    assert (outcome.status, outcome.text, outcome.html) == ("ok", "", "")
 
 
 def test_a_silent_request_is_not_sent_to_the_agent(front_end: FrontEnd) -> None:
@@ -85,7 +85,7 @@ def test_an_error_is_a_card_that_says_it_once(front_end: FrontEnd) -> None:
     cards = [m["content"]["data"] for m in outcome.outputs if "No such luck" in str(m["content"].get("data"))]
 
     assert [set(card) for card in cards] == [{"text/plain", "text/html"}]
-    assert outcome.reply["content"]["traceback"] == ["AgentRefused: No such luck"]
+    assert outcome.reply["content"]["traceback"] == ["Unexplained: No such luck"]
     errors = [m["content"] for m in outcome.outputs if m["msg_type"] == "error"]
     assert [(e["evalue"], e["traceback"]) for e in errors] == [("No such luck", [SEE_ABOVE])]
 

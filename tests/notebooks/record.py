@@ -36,8 +36,8 @@ def record(path: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as private:
         resources = {"metadata": {"path": folder}}
-        own = {"COPILOT_KERNEL_DEMO_HOME": f"{private}/demo", "JUPYTER_DATA_DIR": f"{private}/data"}
-        env = {**os.environ, **AS_RECORDED, **own}
+        places = ("COPILOT_KERNEL_DEMO_HOME", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR")
+        env = {**os.environ, **AS_RECORDED, **{name: f"{private}/{name}" for name in places}}
         trust_environment(env)
         NotebookClient(notebook, timeout=int(LIMIT), record_timing=False, resources=resources).execute(env=env)
     nbformat.write(notebook, path)

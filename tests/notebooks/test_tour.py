@@ -37,6 +37,7 @@ def test_nbval_runs_the_tour_without_settings_and_leaves_nothing_behind(
     project.reset(folder)
     environ = {name: value for name, value in os.environ.items() if name not in OURS} | more
     environ["COPILOT_KERNEL_DEMO_HOME"] = str(tmp_path.with_name(f"{tmp_path.name}-home"))
+    environ["JUPYTER_CONFIG_DIR"] = str(tmp_path.with_name(f"{tmp_path.name}-config"))
     trust_environment(environ)
     command = [sys.executable, "-m", "pytest", "-q", *how, "notebooks"]
     run = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from copilot_kernel.acp.agent_connection import UNSUPPORTED
+from copilot_kernel.acp.agent_connection import UNLISTED, UNSUPPORTED
 from copilot_kernel.chat.sessions import NEW_CONVERSATION, RESTARTED
 from copilot_kernel.chat.slash import harmless
 from copilot_kernel.frontend.agent_commands import NO_CHOICE
@@ -254,7 +254,7 @@ def _goes_on(seen: Json, how: str) -> str:
 
 def _sessions(found: Json) -> str:
     rows = found["sessions"]["text"].splitlines()[2:]
-    return _where_offered(found["sessions"], UNSUPPORTED.split("{}")[1], rows[-1:] == ["%resume ID resumes one."],
+    return _where_offered(found["sessions"], UNLISTED.split("{}")[1], rows[-1:] == ["%resume ID resumes one."],
                           [row.endswith("open") for row in rows[:-1]] == [True, False])  # fmt: skip
 
 

@@ -133,6 +133,20 @@ def test_one_file_needs_no_list() -> None:
     assert text_of(html).startswith("Changed a.py +2 −1 Review")
 
 
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ((FileChange("a.py", "new", (between("", "a\nb\n"),)),), "Created a.py  +2"),
+        ((FileChange("a.py", "deleted", (between("a\n", ""),)),), "Deleted a.py  −1"),
+        ((FileChange("a.py", "moved"),), "Moved a.py"),
+        ((FileChange("a.py", "new"), FileChange("b.py", "new")), "Created 2 files\n  a.py\n  b.py"),
+        ((FileChange("a.py", "new"), FileChange("b.py", "deleted")), "Changed 2 files\n  a.py  new\n  b.py  deleted"),
+    ],
+)
+def test_what_was_done_to_files_alike_is_said_once(files: tuple[FileChange, ...], words: str) -> None:
+    assert shown(changes=TurnChanges(files))[0] == words
+
+
 def test_the_heads_of_the_review_are_links_to_files_that_are_there_and_its_summary_has_none() -> None:
     names = ("src/a.py", "/etc/hosts", "../up.py")
     gone = FileChange("gone.py", "deleted", (between("a\n", ""),))

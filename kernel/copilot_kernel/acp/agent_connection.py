@@ -34,6 +34,7 @@ from .transport import AgentTransport
 T = TypeVar("T")
 
 UNSUPPORTED = "{} does not support this ({})"
+UNLISTED = "{} can't list its conversations."
 NO_SESSION_ID = "opened a session without a sessionId"
 NOT_READY = "was not ready within {:g} s"
 MAX_PAGES = 200
@@ -66,7 +67,9 @@ class AgentConnection:
     def require(self, name: str) -> None:
         """Raise UsageError unless `can(name)`."""
         if not self.can(name):
-            raise UsageError(UNSUPPORTED.format(self._errors.label, name), _INSTEAD.get(name, ""))
+            raise UsageError(
+                (UNLISTED if name == "list" else UNSUPPORTED).format(self._errors.label, name), _INSTEAD.get(name, "")
+            )
 
     # -- sessions -------------------------------------------------------------------------------------------------
 

@@ -64,7 +64,7 @@ async def agent(context: CommandContext, output: CommandOutput, rest: str) -> No
     await context.chat_runner.reopen(CLOSE_LIMIT)
     context.sessions = ()
     context.settings = replace(now.settings, agent=rest, origins={**now.settings.origins, "agent": "%agent"})
-    show_done(output, f"The next prompt starts {launch.label}.")
+    show_done(output, f"Agent: {launch.label} · The next prompt goes to it.")
 
 
 restart = doing(lambda chat, _: chat.restart(), "The agent has ended; the next prompt starts it again.")

@@ -37,6 +37,8 @@ MAX_REVIEWED_LINES = 2_000
 MAX_ALSO_LINES = 500
 """Limit of all files together that changed meanwhile."""
 ALSO = "Also changed, perhaps not by the agent"
+_CHANGED = "Changed"
+_DONE = {"new": "Created", "deleted": "Deleted", "moved": "Moved"}
 _BEYOND = "beyond its edits"
 _MAX_NAMED, _MAX_NAMED_IN_TEXT = 3, 10
 UNDONE = "↶ Undone"
@@ -184,17 +186,20 @@ def _changed(files: Sequence[FileChange], cwd: str) -> Shown:
     """Return the number of files, and the first names; the fold holds every file with its net change."""
     if not files:
         return Shown()
-    is_fold, names = _named([(file, file.words) for file in files], cwd)
+    kinds = {file.what for file in files}
+    did = _DONE.get(files[0].what, _CHANGED) if len(kinds) == 1 else _CHANGED
+    words = [file.words if did == _CHANGED else line_counts((file,)) for file in files]
+    is_fold, names = _named([*zip(files, words, strict=True)], cwd)
     more = [muted(f"{len(files) - len(names)} more")] if len(files) > len(names) else []
     summary, below = names[0], ""
-    texts = [f"{visible_line(file.path)}  {file.words}".rstrip() for file in files]
+    texts = [f"{visible_line(file.path)}  {each}".rstrip() for file, each in zip(files, words, strict=True)]
     if len(files) > 1:
         count, counts = f"{len(files)} files", line_counts(files)
         summary, below = f"{count} {muted(counts)}", f"<br>{' · '.join((*names, *more))}"
         texts = [f"{count}  {counts}".rstrip(), *texts]
     review = _review(files, cwd, MAX_REVIEWED_LINES, (NOT_SHOWN, TOO_LONG_AGAIN))
-    folded = fold(f"Changed {summary} {_REVIEW}{below}", lines(review)) if is_fold else ""
-    return Shown(folded or row(f"Changed {summary}{below}"), "\n  ".join((f"Changed {texts[0]}", *texts[1:])))
+    folded = fold(f"{did} {summary} {_REVIEW}{below}", lines(review)) if is_fold else ""
+    return Shown(folded or row(f"{did} {summary}{below}"), "\n  ".join((f"{did} {texts[0]}", *texts[1:])))
 
 
 def _also(changes: TurnChanges) -> Shown:
