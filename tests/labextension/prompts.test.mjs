@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { attachment, demoOf, fixOf, freeName, isPrompt, promptAbout, undoOf } from '../../widgets/labextension/static/prompts.js';
+import { attachment, demoOf, fixOf, freeName, isPrompt, promptAbout, revokeOf, undoOf } from '../../widgets/labextension/static/prompts.js';
 
 const attached = (source, name) => {
   const { at, text } = attachment(source, name);
@@ -20,6 +20,8 @@ test('a turn is undone, and the demo agent used, by a command', () => {
   assert.equal(undoOf('3-0a1f', 'python'), '%copilot %undo 3-0a1f');
   assert.equal(demoOf('copilot'), '%agent demo');
   assert.equal(demoOf('python'), '%copilot %agent demo');
+  assert.equal(revokeOf('01234567', 'copilot'), '%permissions revoke 01234567');
+  assert.equal(revokeOf('01234567', 'python'), '%copilot %permissions revoke 01234567');
 });
 
 test('a prompt cell is one that the agent gets', () => {

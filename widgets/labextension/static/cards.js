@@ -3,7 +3,7 @@
 
 import { languageOf } from './kernels.js';
 import { button, equip } from './outputs.js';
-import { demoOf } from './prompts.js';
+import { demoOf, revokeOf } from './prompts.js';
 import { visible } from './text.js';
 
 /**
@@ -15,7 +15,7 @@ const CARD = 'copilot-failure';
 const NEEDS_AGENT = 'copilot-no-agent';
 const COMMAND = '.copilot-command';
 const FOR_A_CELL = '.copilot-cell-command';
-const REVOKE = /^(%copilot )?%permissions revoke [0-9a-f]{8}$/;
+const REVOKE = /^(?:%copilot )?%permissions revoke ([0-9a-f]{8})$/;
 const TOOLS = 'copilot-card-tools';
 const TERMINAL = 'terminal:create-new';
 
@@ -30,8 +30,8 @@ export function equipCards(app, tracker) {
       made[0].title = `With the command typed, for you to run: ${command}`;
     }
     if (card.classList.contains(NEEDS_AGENT)) made.push(button('Try the demo agent', () => void again(app, panel, card, demoOf(languageOf(app, panel)))));
-    const revoke = card.querySelector(FOR_A_CELL)?.textContent?.trim() ?? '';
-    if (REVOKE.test(revoke)) made.push(button('Ask again', () => void again(app, panel, card, revoke)));
+    const id = card.querySelector(FOR_A_CELL)?.textContent?.trim().match(REVOKE)?.[1];
+    if (id) made.push(button('Ask again', () => void again(app, panel, card, revokeOf(id, languageOf(app, panel)))));
     if (!made.length) return;
     const tools = document.createElement('div');
     tools.className = TOOLS;

@@ -29,6 +29,11 @@ export function demoOf(language) {
   return language === 'copilot' ? '%agent demo' : '%copilot %agent demo';
 }
 
+/** What forgets a refusal. @param {string} id @param {string} language */
+export function revokeOf(id, language) {
+  return `${language === 'copilot' ? '' : '%copilot '}%permissions revoke ${id}`;
+}
+
 /** Whether a cell of Python uses the agent. @param {string} source */
 export function isOfCopilot(source) {
   return USES.test(source);
