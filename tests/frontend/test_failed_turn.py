@@ -5,8 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from copilot_kernel.chat import TurnEnd, TurnOutcome
+from copilot_kernel.errors import CopilotError
+from copilot_kernel.frontend.display import Display
+from copilot_kernel.frontend.page_reporter import PageReporter
 from copilot_kernel.frontend.rerun import _saved_turns
+from copilot_kernel.rendering.report import Wording
 
+from .recording import Loop, RecordingCell
 from .session import Session, session
 
 ENDS = ["die 3", "error -32603 No such luck"]
@@ -72,3 +78,12 @@ def test_a_turn_that_reached_no_agent_has_a_record_and_no_footer(tmp_path: Path)
             "changes": [],
         }
     }
+
+
+async def test_its_advice_names_commands_as_this_front_end_types_them() -> None:
+    cell = RecordingCell()
+    cell.wording = Wording(prefix="%copilot %", commands=frozenset({"new"}))
+    failure = CopilotError("No answer", "`%new` starts a new conversation.")
+    outcome = TurnOutcome(1, "error", "", (), "s", "Copilot", failure=failure)
+    Display(cell, PageReporter(), loop=Loop()).finish(TurnEnd.reported(outcome, "/project"))
+    assert cell.plain[0] == "✗ No answer\n`%copilot %new` starts a new conversation."

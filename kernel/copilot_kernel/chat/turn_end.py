@@ -12,6 +12,7 @@ from ..rendering.changes import TurnChanges, changes_of
 from ..rendering.failure import render_failure
 from ..rendering.footer import footer_bundles
 from ..rendering.markup import Bundle
+from ..rendering.report import Wording
 from ..undo.cells import CellLog
 from .turn_record import metadata_of
 
@@ -66,12 +67,15 @@ class TurnEnd:
         outcome = self.outcome if left or also or still else replace(self.outcome, undo="")
         return TurnEnd(outcome, replace(self.changes, files=tuple(left), also=tuple(also)), still, undone)
 
-    def shown(self, *, is_batch: bool) -> list[tuple[Bundle, dict[str, Any]]]:
-        """What ends the cell, with the record as metadata of what comes first. A failure stands above the footer."""
+    def shown(self, wording: Wording, *, is_batch: bool) -> list[tuple[Bundle, dict[str, Any]]]:
+        """What ends the cell, with the record as metadata of what comes first. A failure stands above the footer.
+
+        `wording`: the front end's, for the advice about a failure.
+        """
         # Another program's changes are not to be compared.
         changes = replace(self.changes, also=(), more=0) if is_batch else self.changes
         record = metadata_of(self.outcome, changes, is_batch=is_batch, undone=self.undone)
-        failure = [render_failure(self.outcome.failure)] if self.outcome.failure else []
+        failure = [render_failure(self.outcome.failure, wording)] if self.outcome.failure else []
         footer = footer_bundles(self.outcome, changes, timed=not is_batch, cells=self.cells, undone=self.undone)
         return [(each, {} if number else record) for number, each in enumerate((*failure, *footer))]
 

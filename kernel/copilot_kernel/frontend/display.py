@@ -101,13 +101,15 @@ class Display:
         if self._replays:  # nothing was done now
             end = TurnEnd(replace(end.outcome, tool_calls=()), TurnChanges())
         self.end = end
-        self._ending_ids = [self._output.add(*each) for each in end.shown(is_batch=not self._cell.live)]
+        self._ending_ids = [
+            self._output.add(*each) for each in end.shown(self._cell.wording, is_batch=not self._cell.live)
+        ]
 
     def undone(self, files: Sequence[str], cells: Sequence[str]) -> TurnEnd:
         """These were restored (see `TurnEnd.without`): the end of the turn, updated where it can be."""
         assert self.end is not None
         self.end = self.end.without(files, cells)
-        shown = self.end.shown(is_batch=not self._cell.live)
+        shown = self.end.shown(self._cell.wording, is_batch=not self._cell.live)
         for display_id, (bundle, metadata) in zip(self._ending_ids, shown, strict=False):
             if display_id:
                 self._cell.update(bundle, display_id=display_id, metadata=metadata)
