@@ -235,6 +235,27 @@ async def test_an_agent_that_refuses_a_value_gets_config_id_again_and_other_refu
         assert option_members(script) == ["configId", "optionId", "configId", "configId"]
 
 
+async def test_an_agent_without_set_model_gets_the_option_once():
+    async with met(session_set_config_option={}) as (script, link, _):
+        session = await link.new("/")
+        await session.set_model("large")
+        assert asked(script)[1:] == [
+            ("session/set_model", {"sessionId": "s1", "modelId": "large"}),
+            ("session/set_config_option", {"sessionId": "s1", "optionId": "model", "value": "large"}),
+        ]
+        script.answers["session/set_config_option"] = RequestFailed(-32602, "no such option")
+        with pytest.raises(AgentRefused, match="session/set_model"):
+            await session.set_model("small")
+        script.answers["session/set_model"] = RequestFailed(-32602, "no such model")
+        with pytest.raises(AgentRefused, match="no such model"):
+            await session.set_model("small")
+        assert [method for method, _ in asked(script)[3:]] == [
+            "session/set_model",
+            "session/set_config_option",
+            "session/set_model",
+        ]
+
+
 async def test_copilot_that_names_neither_itself_nor_a_way_to_sign_in_gets_the_documented_ways():
     async with (
         listening(initialize={"protocolVersion": 1}) as (_, launch),

@@ -1,7 +1,7 @@
 """Error answers to words, by a table."""
 
 import pytest
-from copilot_kernel.acp.agent_errors import ADVICE, HINTS, error_from_answer
+from copilot_kernel.acp.agent_errors import ADVICE, HINTS, NOT_REPEATED, RECONNECT, error_from_answer
 from copilot_kernel.acp.jsonrpc import RpcError
 from copilot_kernel.errors import (
     AgentRefused,
@@ -75,6 +75,15 @@ def test_the_advice_is_about_what_failed(error, reason):
 @pytest.mark.parametrize("code", [-32601, -32001])
 def test_a_code_of_the_specification_is_clearer_than_words(code):
     assert error_from_answer("m", RpcError(code, "429 Quota exceeded")).hint == HINTS[code]
+
+
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [(RpcError(-32001, "Timeout"), HINTS[-32001]), (RpcError(-32000, "Connection closed"), RECONNECT)],
+)
+def test_only_a_prompt_is_said_not_to_be_sent_again(error, hint):
+    assert error_from_answer("session/prompt", error).hint == f"{hint} {NOT_REPEATED}"
+    assert error_from_answer("session/set_config_option", error).hint == hint
 
 
 MEANINGS = [

@@ -64,7 +64,7 @@ def test_a_model_and_an_option_are_set(demo: Session) -> None:
 def test_what_an_agent_does_not_list_is_sent_and_its_answer_decides(start: Start) -> None:
     made = start(COPILOT_KERNEL_DEMO="no-options")
     refused = made.run("%model large").error
-    assert (type(refused), "session/set_model" in made.run("%log 2").text) == (AgentRefused, True)
+    assert (type(refused), "session/set_model" in made.run("%log 4").text) == (AgentRefused, True)
     assert str(made.run("%model").error) == NO_CHOICE.format("model")
 
 

@@ -21,7 +21,7 @@ from .agent_errors import SLOW, AgentErrors, adding_sign_in
 from .compose import compose_block, compose_initialize, compose_value
 from .connection import RpcConnection, WireLog
 from .handlers import ClientHandlers, read_chunk
-from .jsonrpc import INVALID_PARAMS
+from .jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
 from .lenient import as_dict
 from .locate import Launch
 from .messages import AgentInfo, Block, Json, PromptResult, SessionInfo, SessionState
@@ -205,8 +205,16 @@ class Session:
         await self._request("session/set_mode", modeId=mode_id)
 
     async def set_model(self, model_id: str) -> None:
-        """`session/set_model`, removed from the specification; agents that list `models` support it."""
-        await self._request("session/set_model", modelId=model_id)
+        """`session/set_model`, removed from the specification; agents that list `models` support it.
+
+        An agent that does not know the method gets the option `model` of older agents once; see `set_option`.
+        """
+        try:
+            await self._request("session/set_model", modelId=model_id)
+        except AgentRefused as error:
+            if error.code != METHOD_NOT_FOUND:
+                raise
+            await self._set_by_option_id("model", model_id, error)
 
     async def set_option(self, option_id: str, value: str | bool) -> tuple[Json, ...] | None:
         """`session/set_config_option`; returns the whole new list of options, or None if the answer has none.

@@ -38,13 +38,14 @@ HINTS = {
     jsonrpc.INVALID_REQUEST: "The agent did not understand the message; it may use another version of the protocol.",
     jsonrpc.METHOD_NOT_FOUND: "The agent does not support this; a newer version may.",
     jsonrpc.INVALID_PARAMS: "The agent rejected a parameter, for example an unknown session or an invalid value.",
-    jsonrpc.TIMEOUT: "The agent timed out. Nothing was sent again; run the cell again to retry.",
+    jsonrpc.TIMEOUT: "The agent timed out. Run the cell again to retry.",
     jsonrpc.NOT_FOUND: "The agent no longer has this session or file; `%new` starts a new session.",
     jsonrpc.UNSUPPORTED: "The agent uses another version of the protocol; install one that supports version 1.",
     jsonrpc.CANCELLED: "The request was cancelled. Run the cell again to retry.",
 }
 LOGIN = "Run `%login` to sign in."
-RECONNECT = "Run the cell again to reconnect. Nothing was sent again."
+RECONNECT = "Run the cell again to reconnect."
+NOT_REPEATED = "Nothing was sent again."
 DENIED = "The agent was denied access; check its own settings."
 EXPIRED = "The session has expired; the next prompt starts a new one."
 
@@ -117,6 +118,8 @@ def error_from_answer(method: str, error: RpcError) -> AgentRefused | SessionInU
         return SessionInUse(error.message)
     text = _message(error)
     kind, hint = _meaning(error, text)
+    if method == "session/prompt" and hint in (HINTS[jsonrpc.TIMEOUT], RECONNECT):  # other requests may be repeated
+        hint = f"{hint} {NOT_REPEATED}"
     if kind is AuthRequired:
         return AuthRequired(method, text or "Authentication required", error.data)
     return kind(method, error.code, text or f"The agent refused {method} without a reason", error.data, hint)
