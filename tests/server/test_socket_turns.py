@@ -35,8 +35,8 @@ async def test_deltas_add_up_and_done_ends_the_response(speaker: Speaker) -> Non
 
 
 async def test_events_of_ours_tell_the_rest(speaker: Speaker) -> None:
-    text = "demo: link https://example.org/a\nnotice warning Careful of this\ntool text"
-    text += "\nplan A;B / 1\nmode plan\nusage 500 2000\nthink why\nsay x"
+    text = "demo: link https://example.org/a\nnotice warning Careful of this\nusage 500 2000\ntool text"
+    text += "\nplan A;B / 1\nmode plan\nthink why\nsay x"
     speaker.session.join(html := Listener(with_html=True))
     await speaker.say(text)
     await speaker.say("/status")
