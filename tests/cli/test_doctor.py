@@ -192,11 +192,13 @@ def test_a_program_that_is_too_slow_is_not_waited_for(monkeypatch):
     assert doctor.output([sys.executable, "-c", "import time; time.sleep(60)"]) is None
 
 
-@pytest.mark.parametrize(("inner", "state"), [("", "ok"), ("long" * 30, "broken")])
-def test_whether_notebooks_can_share_an_agent_is_checked(program, inner, state):
-    with tempfile.TemporaryDirectory(prefix="ck-") as folder:
-        runtime = str(Path(folder, inner))
+@pytest.mark.parametrize(("mode", "state"), [(0o700, "ok"), (0o755, "broken")])
+def test_whether_notebooks_can_share_an_agent_is_checked(program, mode, state):
+    with tempfile.TemporaryDirectory(prefix="ck-") as runtime:
+        folder = Path(runtime, "copilot-agent")
+        folder.mkdir()
+        folder.chmod(mode)
         ((found_state, message),) = found(
             program, "--no-start", COPILOT_KERNEL_AGENT_SHARING="user", JUPYTER_RUNTIME_DIR=runtime
         )["sharing"]
-    assert (found_state, runtime in message) == (state, True)
+    assert (found_state, str(folder) in message) == (state, True)
