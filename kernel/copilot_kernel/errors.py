@@ -114,9 +114,14 @@ class AuthRequired(AgentRefused):
 
     @property
     def title(self) -> str:
-        """Title that says what to do, and what the agent says about it if that is more than the name of the error."""
+        """Title with what the agent says about it, if that is more than the name of the error."""
         more = "" if str(self).casefold() in ("", "authentication required") else f": {super().title}"
-        return f"Sign in to the agent first{more}"
+        return f"The agent is not signed in{more}"
+
+    @property
+    def is_askable(self) -> bool:
+        """The agent can sign the user in when it is asked to."""
+        return any(each.is_askable for each in self.methods)
 
 
 class ConnectionLost(AgentRefused):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,32 @@ def test_a_missing_agent_is_a_card_and_no_second_error_and_the_demo_agent_is_a_c
     expect(notebook.button(0, "Open a terminal")).to_have_count(0)  # there is no command to type
     notebook.button(0, "Try the demo agent").click()
     expect(notebook.output(0)).to_contain_text("Here.")
+    notebook.wait_status("idle")
+
+
+@BOTH
+def test_one_button_signs_in_and_runs_the_cell_again(context: BrowserContext, lab: Lab, classic: bool) -> None:
+    kernel = f"signed-out-{'classic' if classic else 'lab'}"
+    home = str(lab.root / "home")
+    lab.add_kernel(kernel, COPILOT_KERNEL_DEMO="signed-out,auth=agent+meta", COPILOT_KERNEL_DEMO_HOME=home)
+    cells = "demo: say Here.", "demo: say Again."
+    notebook = Notebook.new(context, lab, "login.ipynb", *cells, kernel=kernel, classic=classic)
+    notebook.run(0, wait=False)
+    sign_in, output = notebook.button(0, "Sign in and run again"), notebook.output(0)
+    expect(sign_in).to_be_enabled()
+    expect(output.locator(".mod-primary")).to_have_text(re.compile("^Sign in and run again"))
+    expect(notebook.button(0, "Open a terminal")).to_be_hidden()
+    output.get_by_text("Ways to sign in").click()
+    expect(notebook.button(0, "Open a terminal")).to_be_visible()
+    for theme in () if classic else ("JupyterLab Dark", "JupyterLab Light"):
+        notebook.theme(theme)
+        assert findings(notebook.page, ".copilot-failure", ".copilot-asked", ".copilot-question") == []
+    notebook.button(0, "Not now").click()
+    expect(output).to_contain_text("Not signed in.")
+    notebook.wait_status("idle")
+    notebook.run(1, wait=False)
+    notebook.button(1, "Sign in and run again").click()
+    expect(notebook.output(1)).to_contain_text("Again.")
     notebook.wait_status("idle")
 
 

@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from ..jupyter.front_end import until
 from ..limits import LIMIT
+from .axe import findings
 from .lab import BOTH, Lab, Notebook, toasts
 from .test_first_use import DEAD_WIDGET
 
@@ -33,20 +34,27 @@ def asking(context: BrowserContext, lab: Lab, name: str, *cells: str) -> Noteboo
     return notebook
 
 
-SAY = "demo: say Hello."
+SAY, CREATE = "demo: say Hello.", "demo: create again.txt yes\nsay Done."
+SETTINGS = {
+    SAY: {"COPILOT_KERNEL_DEMO": "signed-out,auth=agent"},
+    CREATE: {"COPILOT_KERNEL_RERUN": "ask", "COPILOT_KERNEL_PERMISSION": "bypassPermissions"},
+}
 
 
 @pytest.mark.parametrize(("cell", "answer"), [
-    ("%permissions mode bypassPermissions", "Don't"), (SAY, "Don't"),
-], ids=["a setting that widens", "signing in"])  # fmt: skip
+    ("%permissions mode bypassPermissions", "Don't"), (SAY, "Not now"), (CREATE, "Keep the answer"),
+], ids=["a setting that widens", "signing in", "a prompt that is run again"])  # fmt: skip
 def test_a_question_of_our_own_is_counted_marked_notified_and_found_by_its_key(
     context: BrowserContext, lab: Lab, loud: None, cell: str, answer: str
 ) -> None:
-    if cell == SAY:
-        lab.add_kernel("signed-out", COPILOT_KERNEL_DEMO="signed-out,auth=agent")
-    kernel = "signed-out" if cell == SAY else "copilot"
+    kernel = "copilot"
+    if cell in SETTINGS:
+        lab.add_kernel(kernel := f"asks-{answer.split()[0].lower()}", **SETTINGS[cell])
     notebook = Notebook.new(context, lab, "ours.ipynb", *["%help"] * 20, cell, kernel=kernel)
     page = notebook.page
+    if cell == CREATE:
+        notebook.run(20)
+        assert (lab.root / "again.txt").exists()
     notebook.run(20, wait=False)
     expect(notebook.button(20, answer)).to_be_enabled()
     page.evaluate("() => void window.jupyterapp.shell.currentWidget.content.scrollToItem(0)")
@@ -81,8 +89,10 @@ def test_a_question_and_a_turn_in_another_page_are_counted_and_said(
     late = Notebook(context.new_page())
     late.page.goto(lab.address("shared.ipynb"))
     expect(late.page.locator(STATUS)).to_have_text("demo agent: 1 question waiting")
+    assert findings(late.page, ".jp-OutputArea", ".copilot-status") == []
     late.button(1, DENY).click()
     expect(late.output(1)).to_contain_text("Denied by you.")
+    assert findings(late.page, ".jp-OutputArea", ".copilot-status") == []
     expect(other.output(1)).to_contain_text(REJECTED)
     for page in (first.page, late.page):
         expect(page.locator(STATUS)).to_have_text("demo agent: idle")

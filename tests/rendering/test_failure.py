@@ -29,15 +29,35 @@ def test_a_sign_in_says_what_to_run():
     method = AuthMethod("x", NAME, DESCRIPTION, command=("/a b/copilot", "login"))
     bundle = render_failure(AuthRequired("session/new", "Authentication required", methods=(method,)))
     assert bundle["text/plain"] == (
-        f"✗ Sign in to the agent first\n{NAME}. {DESCRIPTION}.\n"
-        "  '/a b/copilot' login\nThen run this cell again.\nTechnical details:\nAuthentication required"
+        "✗ The agent is not signed in\nRun `'/a b/copilot' login` in a terminal. Then run this cell again."
     )
-    assert "Copilot CLI. Run copilot login in the terminal." in text_of(bundle["text/html"])
     assert pre(escape("'/a b/copilot' login"), kind=COMMAND) in bundle["text/html"]
-    without = render_failure(AuthRequired("session/new", "", methods=(AuthMethod("x", ""),)))
-    assert without["text/plain"] == "✗ Sign in to the agent first\nx.\nThen run this cell again."
+    assert "<details>" not in bundle["text/html"]
+    without = render_failure(AuthRequired("session/new", "", methods=(AuthMethod("x", "", type="terminal"),)))
+    assert without["text/plain"] == "✗ The agent is not signed in\nx. Then run this cell again."
     expired = AuthRequired("session/prompt", "Authentication required: expired")
-    assert render_failure(expired)["text/plain"].startswith(f"✗ Sign in to the agent first: {expired}\n")
+    assert render_failure(expired)["text/plain"] == (
+        f"✗ The agent is not signed in: {expired}\nThen run this cell again."
+    )
+    longer = AuthRequired("session/prompt", "No account\nat line 1")
+    assert render_failure(longer)["text/plain"].endswith("Technical details:\nat line 1")
+
+
+def test_ways_to_sign_in_are_folded_where_a_button_does_it():
+    methods = (AuthMethod("a", "Account", "Opens a browser"), AuthMethod("x", NAME, command=("copilot", "login")))
+    error = AuthRequired("session/new", "", methods=methods, hint="Not given to the agent: A.")
+    bundle = render_failure(error)
+    seen, folded = bundle["text/html"].split("<details>")
+    assert text_of(seen) == "✗ The agent is not signed in\nNot given to the agent: A.\n"
+    assert text_of(folded.replace("</summary>", "\n")).splitlines() == [
+        "Ways to sign in", "Run %login.", "Account. Opens a browser.", "Run this in a terminal:copilot login",
+        "Then run this cell again.",
+    ]  # fmt: skip
+    assert bundle["text/plain"] == (
+        "✗ The agent is not signed in\nNot given to the agent: A.\n"
+        "Run `%login`. Account. Opens a browser. Run `copilot login` in a terminal. Then run this cell again."
+    )
+    assert "<details open>" in render_failure(error, CHAT)["text/html"]
 
 
 @pytest.mark.parametrize(("error", "words"), [

@@ -43,7 +43,6 @@ HINTS = {
     jsonrpc.UNSUPPORTED: "The agent uses another version of the protocol; install one that supports version 1.",
     jsonrpc.CANCELLED: "The request was cancelled. Run the cell again to retry.",
 }
-LOGIN = "Run `%login` to sign in."
 RECONNECT = "Run the cell again to reconnect."
 NOT_REPEATED = "Nothing was sent again."
 DENIED = "The agent was denied access; check its own settings."
@@ -102,8 +101,7 @@ def adding_sign_in(info: AgentInfo) -> Iterator[None]:
     try:
         yield
     except AuthRequired as error:
-        is_askable = any(method.is_askable for method in info.auth_methods)
-        hint = LOGIN if is_askable else "" if info.auth_methods else no_sign_in_hint(info)
+        hint = "" if info.auth_methods else no_sign_in_hint(info)
         raise AuthRequired(error.method, str(error), error.data, info.auth_methods, hint) from error
 
 

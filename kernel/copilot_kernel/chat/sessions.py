@@ -62,10 +62,7 @@ OTHER_NOTEBOOK = (
     "A new conversation starts here, because no cell of the previous one is left in this notebook. "
     "To return to it, run `%resume {}`."
 )
-KEPT = (
-    "The agent keeps running, because it would lose this conversation otherwise. "
-    "If it still refuses after you sign in, run `%restart`."
-)
+KEPT = "If it still refuses after you sign in, run `%restart`; it will have lost this conversation."
 NOT_KEPT = "A new conversation starts here, and a later kernel will not resume it. {}"
 UNSHOWN = "The conversation was resumed, but the agent cannot show its earlier messages."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from .pickers import Pickers
 from .saved_notebook import saved_id
 
 if TYPE_CHECKING:
+    from ..acp.elicitation import ElicitationAnswer
     from ..acp.messages import Block, Update
     from ..chat import Chat, TurnOutcome
     from ..config import Settings
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 MAX_UNDONE = 20
 """Turns whose cells show that they were undone: the last ones that changed something."""
-SIGN_IN = "The agent can sign you in now"
 
 
 class KernelSession:
@@ -77,12 +77,19 @@ class KernelSession:
             try:
                 return await self._run(cell, code, dict(values or {}))
             except AuthRequired as error:
-                # First of all: an agent that is started again may have forgotten the conversation.
-                if cell.live and error.method != "authenticate" and any(each.is_askable for each in error.methods):
-                    with suppress(CopilotError):  # which is shown
-                        await self._output(cell, set()).confirm(SIGN_IN, "Sign in")
-                        await self._run(cell, "%login", {})
-                raise
+                if not (cell.live and error.is_askable and error.method != "authenticate"):
+                    raise
+                if (await self._ask_to_sign_in(cell)).action != "accept":
+                    raise
+                # At once: an agent that is started again may have forgotten the conversation.
+                await self._run(cell, "%login", {})
+                return await self._run(cell, code, dict(values or {}))
+
+    async def _ask_to_sign_in(self, cell: Cell) -> ElicitationAnswer:
+        from .display import ask
+        from .other_questions import SignIn
+
+        return await ask(cell, self._reporter, SignIn(), self.command_context.settings.activity_timeout)
 
     async def _run(self, cell: Cell, code: str, values: dict[str, str]) -> TurnOutcome | None:
         from ..rendering.failure import render_failure

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from copilot_widgets.answers import AnswerButton, Answers, Reply
+from msgspec.structs import replace
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer, FormField
 from ..conversation.form import Entered, fill
@@ -53,12 +54,14 @@ class ActionQuestion(OpenQuestion[ElicitationAnswer]):
 
 
 class Confirmation(ActionQuestion):
-    """A question of our own; the first of its two answers, which have these `names`, is to accept."""
+    """A question of our own; the first of its two answers, which have these `names`, is to accept.
 
-    def __init__(self, title: str, names: tuple[str, str]) -> None:
-        super().__init__(
-            _NO_ENTRY, title, Answers((AnswerButton(0, names[0]), AnswerButton(1, names[1], is_suggested=True)))
-        )
+    The answer with the index `suggested` is highlighted.
+    """
+
+    def __init__(self, title: str, names: tuple[str, str], *, suggested: int = 1) -> None:
+        buttons = (AnswerButton(index, name, is_suggested=index == suggested) for index, name in enumerate(names))
+        super().__init__(_NO_ENTRY, title, Answers(tuple(buttons)))
         self._names = names
 
     @property
@@ -73,6 +76,17 @@ class Confirmation(ActionQuestion):
     def closing_line(self, answer: ElicitationAnswer) -> Notice:
         why = f" ({answer.reason})" if answer.reason else ""
         return Notice(self.entry_id, 0, "info", f"{self.title} → {self._names[answer.action != 'accept']}{why}")
+
+
+class SignIn(Confirmation):
+    """Whether the agent signs the user in, and the cell is run again; below the card that says why."""
+
+    def __init__(self) -> None:
+        super().__init__("Sign in now?", ("Sign in and run again", "Not now"), suggested=0)
+
+    def closing_line(self, answer: ElicitationAnswer) -> Notice:
+        line = super().closing_line(answer)
+        return line if answer.action == "accept" else replace(line, title="Not signed in.")
 
 
 class ElicitationQuestion(ActionQuestion):

@@ -33,33 +33,44 @@ from .raw import as_json
 from .report import CELL, Wording
 
 _DETAILS = "Technical details"
+_WAYS = "Ways to sign in"
+_LOGIN = "Run `%login`."
 
 
 def render_failure(error: CopilotError, wording: Wording = CELL) -> Bundle:
     """The card for `error`, in the words of the front end that shows it."""
     hint = wording.adapt(error.hint)
-    methods: tuple[AuthMethod, ...] = error.methods if isinstance(error, AuthRequired) else ()
-    again = f"Then {wording.retry}." if isinstance(error, AuthRequired) else ""
-    sign_ins, details = list(map(_sign_in, methods)), ansi_text(_details(error))
+    ways = _ways(error, wording) if isinstance(error, AuthRequired) else Shown()
+    details = ansi_text(_details(error))
     html = lines((
         row(span("✗", f"color:{RED}"), span(error.title, "font-weight:bold")),
         _hint_html(hint),
-        *(each.html for each in sign_ins),
-        row(escape(again)) if again else "",
+        ways.html,
         fold(muted(_DETAILS), pre(escape(details))) if details else "",
     ))  # fmt: skip
     folded = f"{_DETAILS}:\n{prose(details)}" if details else ""
-    text = (f"✗ {prose(error.title)}", prose(hint), *(each.text for each in sign_ins), again, folded)
+    text = (f"✗ {prose(error.title)}", prose(hint), ways.text, folded)
     name = f"{FAILURE} {NO_AGENT}" if isinstance(error, AgentNotFound) else FAILURE
     return bundle(card(html, RED, name), lines(text))
 
 
-def _sign_in(method: AuthMethod) -> Shown:
+def _ways(error: AuthRequired, wording: Wording) -> Shown:
+    """The ways to sign in; folded in cells if the agent can be asked to, which a button there does."""
+    login = wording.adapt(_LOGIN) if error.is_askable else ""
+    ways, again = [_way(each) for each in error.methods], f"Then {wording.retry}."
+    html = lines((row(with_code(login)) if login else "", *(each.html for each in ways), row(escape(again))))
+    text = " ".join(filter(None, (login, *(each.text for each in ways), again)))
+    return Shown(fold(muted(_WAYS), html, is_open=wording.retry != CELL.retry) if login else html, text)
+
+
+def _way(method: AuthMethod) -> Shown:
+    if method.command:
+        command = shlex.join(method.command)
+        html = row("Run this in a terminal:") + pre(escape(command), kind=COMMAND)
+        return Shown(html, f"Run `{one_line(command)}` in a terminal.")
     parts = filter(None, (one_line(method.name or method.id), one_line(method.description)))
     words = " ".join(part if part.endswith((".", "!", "?", ":")) else f"{part}." for part in parts)
-    command = shlex.join(method.command)
-    html = row(with_code(words)) + (pre(escape(command), kind=COMMAND) if command else "")
-    return Shown(html, lines((words, f"  {prose(command)}" if command else "")))
+    return Shown(row(with_code(words)), words)
 
 
 def _hint_html(hint: str) -> str:
@@ -78,7 +89,7 @@ def _details(error: CopilotError) -> str:
     """Return what is not in the title: the agent's last lines on stderr, its whole message, or its error answer."""
     match error:
         case AuthRequired():
-            parts = [str(error)]
+            parts = [str(error).strip().partition("\n")[2]]
         case AgentRefused():
             reply = error.method if error.code is None else f"{error.method}: error {error.code}"
             parts = [reply, str(error), "" if error.data is None else as_json(error.data)]

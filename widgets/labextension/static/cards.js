@@ -22,7 +22,7 @@ const TERMINAL = 'terminal:create-new';
 /** @param {JupyterFrontEnd} app @param {import('@jupyterlab/notebook').INotebookTracker} tracker */
 export function equipCards(app, tracker) {
   equip(tracker, CARD, panel => card => {
-    if (card.lastElementChild?.className === TOOLS) return;
+    if (card.querySelector(`.${TOOLS}`)) return;
     const made = [];
     const command = commandOf(card);
     if (command && app.commands.hasCommand(TERMINAL) && app.serviceManager.terminals.isAvailable()) {
@@ -37,7 +37,7 @@ export function equipCards(app, tracker) {
     tools.className = TOOLS;
     made.forEach(each => each.classList.add('jp-mod-styled'));
     tools.append(...made);
-    card.append(tools);
+    (card.querySelector(COMMAND)?.closest('details') ?? card).append(tools); // folded with the command
   });
 }
 

@@ -106,7 +106,7 @@ function textAnswer(name, answer, row, settle, moved) {
     form.hidden = !open;
     row.hidden = open;
     complaint.textContent = '';
-    (open ? form.querySelector('button, textarea') : opener)?.focus();
+    /** @type {HTMLElement | null} */ (open ? form.querySelector('button, textarea') : opener)?.focus();
     moved();
   };
   const opener = button(answer.label, answer.hint, () => show(true));
