@@ -37,7 +37,7 @@ def asking(context: BrowserContext, lab: Lab, name: str, *cells: str) -> Noteboo
 SAY, CREATE = "demo: say Hello.", "demo: create again.txt yes\nsay Done."
 SETTINGS = {
     SAY: {"COPILOT_KERNEL_DEMO": "signed-out,auth=agent"},
-    CREATE: {"COPILOT_KERNEL_RERUN": "ask", "COPILOT_KERNEL_PERMISSION": "bypassPermissions"},
+    CREATE: {"COPILOT_KERNEL_RERUN": "ask", "COPILOT_KERNEL_PERMISSION_MODE": "bypassPermissions"},
 }
 
 
