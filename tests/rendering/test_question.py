@@ -379,3 +379,10 @@ def test_a_line_says_what_is_worth_a_look_at_a_command_and_nothing_suggests_to_a
     question = asked(kind="execute", raw_input={"command": command})
     assert QuestionView(question).is_alarming == bool(words)
     assert (f"⚠ {words}" in text_of(QuestionView(question).html)) == bool(words)
+
+
+def test_a_deletion_that_shows_the_content_says_delete() -> None:
+    deletion = call(kind="delete", title="Delete a.txt", content=(Diff("a.txt", "one\ntwo\n", ""),))
+    view = QuestionView(Question(1, deletion, ()), "/project")
+    assert view.head == ("Delete a.txt?", "")
+    assert text_of(view.html).startswith("? Delete a.txt?")

@@ -96,7 +96,7 @@ class QuestionView:
             self.question = without_always(question)
         self.title = "" if about.is_evident else about.title
         is_other = about.commands or about.is_of_notebook or about.mcp_tool
-        is_of_file = self.call.kind == "edit" and len(about.changes) == 1 and not is_other
+        is_of_file = self.call.kind in ("edit", "delete") and len(about.changes) == 1 and not is_other
         self.file = about.changes[0] if is_of_file else None
         """The only file, and its change, if the question is about nothing else."""
 
@@ -114,13 +114,16 @@ class QuestionView:
         if len(about.commands) > 1:
             return f"Run these {len(about.commands)} commands?", ""
         if self.file:
-            return f"{_verb(self.file[1])} {self._short(self.file[0])}?", ""
+            return f"{self._verb(self.file[1])} {self._short(self.file[0])}?", ""
         if about.changes and kind == "edit":
             return f"Change {len(about.changes)} files?", ""
         if about.paths and kind == "delete" and self.title:
             named = self._short(about.paths[0]) if len(about.paths) == 1 else f"{len(about.paths)} files"
             return f"Delete {named}?", "" if self.title in f"Delete {named}?" else self.title
         return _HEADS.get(kind, f"Allow this ({kind})?"), self.title
+
+    def _verb(self, change: Change) -> str:
+        return "Delete" if self.call.kind == "delete" else _VERBS.get(change.what, "Change")
 
     @cached_property
     def html(self) -> str:
@@ -129,7 +132,7 @@ class QuestionView:
         amounts, shown = "", exposed(head)
         if self.file:
             place, change = self.file
-            amounts, shown = remarks(change, is_named=True), f"{_verb(change)} {file_link(place.path, self.root)}?"
+            amounts, shown = remarks(change, is_named=True), f"{self._verb(change)} {file_link(place.path, self.root)}?"
         bold = f'<span style="font-weight:bold">{shown}</span>'
         in_view, folded = (lines(part.html for part in self._parts if part.in_view == each) for each in (True, False))
         details = fold(muted("Details"), folded) if folded else ""
@@ -278,10 +281,6 @@ def render_confirmation(title: str) -> Bundle:
     """A question of our own, without its buttons."""
     html = row(_MARK, span(title, "font-weight:bold")) + without_buttons(muted(OPEN))
     return bundle(card(html, AMBER, ASKED), f"{title}\n{OPEN}")
-
-
-def _verb(change: Change) -> str:
-    return _VERBS.get(change.what, "Change")
 
 
 def _fact(name: str, *values: LocatedPath, font: str = "", in_view: bool = True) -> Part:
