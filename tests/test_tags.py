@@ -5,6 +5,7 @@ import time
 import pytest
 from copilot_kernel.tags import parts, tagged, typed, unused_tag
 
+from .growth import is_linear
 from .limits import LIMIT
 
 
@@ -59,6 +60,12 @@ def test_of_a_replayed_prompt_only_what_a_person_wrote_is_left(prompt: str, mark
         *(prompt,) * 3
     ]
     assert [typed(text) for text in (OURS, *ALONG)] == [""] * 5
+
+
+@pytest.mark.parametrize("text", ["\n", f"\n{ALONG[0]}"])
+def test_a_replayed_prompt_is_read_in_linear_time(text: str) -> None:
+    assert is_linear(lambda size: typed(f"x{text * size}"), 1000)
+    assert is_linear(lambda size: typed(f"x{text * size}\ny"), 1000)
 
 
 def test_an_end_without_its_beginning_stays() -> None:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import count
 
-_SENT_ALONG = re.compile(r"\n</((?:notebook-cell|notebook-variable|value|attached-file)(?:-[0-9]{1,9})?)>\s*\Z")
-"""End of a tag in which something goes with a prompt."""
+_INTRODUCTION = re.compile(r"(?<!\s)(?:\A|[^\S\n]*\n)\s*\[Copilot Kernel\] ")
+_SENT_ALONG = re.compile(r"</((?:notebook-cell|notebook-variable|value|attached-file)(?:-[0-9]{1,9})?)>\Z")
+"""Last line of a tag in which something goes with a prompt."""
 
 
 def tagged(name: str, text: str, /, *beside: str, **attributes: object) -> str:
@@ -28,12 +29,12 @@ def parts(texts: Mapping[str, str]) -> str:
 
 def typed(text: str) -> str:
     """What a person wrote of a prompt that an agent replays: without what was sent along after it."""
-    rest = re.split(r"(?:\A|\n)\s*\[Copilot Kernel\] ", text, maxsplit=1)[0]
-    while end := _SENT_ALONG.search(rest):
-        start = rest.rfind(f"<{end[1]} ", 0, end.start())
-        if start < 0 or rest[start - 1 : start] not in ("", "\n"):
+    rest = _INTRODUCTION.split(text, maxsplit=1)[0]
+    while end := _SENT_ALONG.match(whole := rest.rstrip(), whole.rfind("\n") + 1):
+        start = whole.rfind(f"<{end[1]} ", 0, end.start())
+        if start < 0 or whole[start - 1 : start] not in ("", "\n"):
             break
-        rest = rest[:start].rstrip()
+        rest = whole[:start].rstrip()
     return rest
 
 

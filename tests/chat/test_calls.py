@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from copilot_kernel.chat.unasked import REFUSED, UNNAMED
 from copilot_kernel.conversation.model import ToolCall
+from copilot_kernel.permissions.request import ONLY_WORDS
 
 from ..acp.scripted import OPTIONS
 from .conftest import Open
@@ -42,6 +43,7 @@ async def test_the_question_stands_beside_the_call_that_it_does_not_name(opened:
     assert shown(person) == [("Run tests", "completed", PERHAPS), ("Execute command", "completed", "")]
     (question,) = person.questions
     assert (question.call.title, question.call.raw_input) == ("Execute command", None)
+    assert question.why == ONLY_WORDS
 
 
 @pytest.mark.parametrize(
@@ -77,6 +79,7 @@ async def test_the_words_of_the_request_are_shown_beside_what_the_call_says(open
     [
         ({"title": "npm test", "description": "npm test && rm x"}, [call()]),
         ({"title": "Run", "description": "npm"}, [call()]),
+        ({"title": "Run", "description": "./Run: npm test"}, [call(command="./npm test")]),
         ({"title": "Run", "description": "Run: npm test"}, [call(), call("tc_2")]),
         ({"title": "Run", "description": "npm test"}, [call() | {"rawInput": {"commands": ["npm test", "rm x"]}}]),
         ({"title": "Run", "description": "npm test"}, [call(status="completed")]),
@@ -90,6 +93,14 @@ async def test_what_may_be_about_something_else_is_asked_about_by_itself(
         opened, person := Person("reject_once"), *calls, {**form, "options": OPTIONS}, allow=("Bash(npm *)",)
     )
     assert (given, [each.call.call_id for each in person.questions]) == ([NO], [""])
+
+
+@pytest.mark.parametrize(("said", "answer"), [({}, NO), ({"kind": "delete"}, NO), ({"kind": "read"}, YES)])
+async def test_only_a_request_to_read_is_about_a_call_that_reads(opened: Open, said: Json, answer: Json) -> None:
+    reading = call() | {"kind": "read", "rawInput": {"path": "a.py"}}
+    form = {"toolCall": {"title": "Delete: a.py", **said}, "options": OPTIONS}
+    _, given = await played(opened, Person("reject_once"), reading, form, allow=("Read",))
+    assert given == [answer]
 
 
 @pytest.mark.parametrize(

@@ -126,11 +126,13 @@ def _is_only_described(request: ToolCallUpdate) -> bool:
 def _matched(request: ToolCallUpdate, now: Conversation) -> ToolCallUpdate:
     """Return `request` about the one waiting call that its words name, for dialects without `toolCall`; else as it is.
 
-    What is judged then is the call.
+    What is judged then is the call. The name of a file does not say what is done to it, so a call that only reads is
+    meant only by a request of its kind.
     """
     words = calls.merged(ToolCall(-1, now.turn, request.id), request)
     found = [each for each in unfinished(now) if not each.outcome.asked and inputs.describes(words, each)]
-    if len(found) != 1:
+    kind = found[0].kind if len(found) == 1 else ""
+    if words.kind != kind and (words.kind != "other" or kind in ("", "read", "search")):
         return request
     return ToolCallUpdate(found[0].call_id, meta={"question": "\n".join(inputs.described(words))})
 

@@ -85,7 +85,7 @@ _NO_PATHS = HARMLESS_NAMES.union(COMMAND_NAMES, SCRIPT_NAMES, FOLDER_NAMES, SERV
     "query",
     "regex",
 }
-_LABEL = re.compile(r"[A-Za-z][A-Za-z ]{0,40}: +")
+_LABEL = re.compile(r"\A[A-Za-z][A-Za-z ]{0,40}: +")
 _URL = re.compile(r"\w+://\S{1,8000}")
 _PATCHED = re.compile(r"^[ \t]*\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$", re.MULTILINE)
 _DIFFED = re.compile(r"^(?:--- (.{1,4096})\n\+\+\+ (.{1,4096})|(?:rename|copy) (?:from|to) (.{1,4096}))$", re.MULTILINE)

@@ -41,7 +41,7 @@ def rule_problem(text: str) -> str | None:
 
 
 def _named(request: PolicyRequest, name: str | None) -> Iterator[RuleOffer]:
-    """Return the same rule twice: it means the same in every project."""
+    """Return the same rule twice, for this conversation and for every project."""
     tool, hosts = request.given.tool or "", {host_of(url) for url in request.given.urls}
     uncovered = {words for verdict in request.verdicts for words in verdict.uncovered}
     what = rule = ""

@@ -22,7 +22,7 @@ from .offers import offers, rule_problem
 from .programs import starts_programs
 from .question import Question, RuleOffer
 from .remote import added_hosts
-from .request import CHANGING, EXTRA_FIELD, PolicyContext, PolicyRequest, contradiction, paths
+from .request import CHANGING, EXTRA_FIELD, ONLY_WORDS, PolicyContext, PolicyRequest, contradiction, paths
 from .rulebook import NAME_OF, Rule, Rules, parse
 
 __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "paths", "reject"]
@@ -170,7 +170,7 @@ def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[s
     named_files = kind in ("read", "edit", "delete", "move")
     gaps = (
         (bool(limits) and given.is_too_large, "The input is too large to check."),
-        (bool(limits) and inputs.described(request.call), "The request has only words."),
+        (bool(limits) and inputs.described(request.call), ONLY_WORDS),
         (commands and given.commands and given.unknown_member, EXTRA_FIELD.format(given.unknown_member)),
         ((commands or paths) and kind == "execute" and not given.commands, "The call does not name its command."),
         (servers and kind in ("other", "execute") and not (given.commands or given.tool), NO_TOOL),

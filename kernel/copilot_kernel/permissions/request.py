@@ -20,6 +20,7 @@ from .rulebook import Rules
 from .shell import CommandLine
 
 CHANGING = frozenset({"edit", "delete", "move"})
+ONLY_WORDS = "The request has only words."
 EXTRA_FIELD = "The call has an extra field, `{}`, that may change what runs."
 _READING = frozenset({"read", "search", "think", "fetch"})
 _MAX_OPERANDS = 600
@@ -205,6 +206,7 @@ def _with_kind(request: PolicyRequest) -> Iterator[str]:
     is_known = kind in FILE_KINDS | _READING | {"execute"}
     has_own_folder = given.folder and any(not policy_path(path).startswith("/") for path in given.paths)
     signs = (
+        (inputs.described(request.call), ONLY_WORDS),
         (given.is_gate, "The agent asks for access outside your project: more than this call names."),
         (is_known and given.scripts, "The input contains a script that is not declared as a command."),
         (
