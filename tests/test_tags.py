@@ -62,10 +62,10 @@ def test_of_a_replayed_prompt_only_what_a_person_wrote_is_left(prompt: str, mark
     assert [typed(text) for text in (OURS, *ALONG)] == [""] * 5
 
 
-@pytest.mark.parametrize("text", ["\n", f"\n{ALONG[0]}"])
+@pytest.mark.parametrize("text", ["\n" * 50, f"\n{ALONG[0]}"])
 def test_a_replayed_prompt_is_read_in_linear_time(text: str) -> None:
-    assert is_linear(lambda size: typed(f"x{text * size}"), 1000)
-    assert is_linear(lambda size: typed(f"x{text * size}\ny"), 1000)
+    assert is_linear(lambda size: typed(f"x{text * size}"), 100)
+    assert is_linear(lambda size: typed(f"x{text * size}\ny"), 100)
 
 
 def test_an_end_without_its_beginning_stays() -> None:
