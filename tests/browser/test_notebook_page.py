@@ -331,7 +331,7 @@ def test_a_reason_and_a_rule_are_given_on_the_page(context: BrowserContext, lab:
         card.get_by_role("button", name="Always allow ▾").click()
         card.get_by_text(WRITE_RULE).click()
         card.get_by_role("textbox", name="Rule").fill("Bash(")
-        card.get_by_role("button", name="Save rule: it").click()
+        card.get_by_role("button", name="Add rule: it").click()
         driven.wait_heard({"answer": "2", "option": 0, "rule": "Bash("})
         driven.event("refused", key="2", words="“Bash(” is not a rule.")
         expect(card.get_by_role("alert").locator("visible=true")).to_have_text("⚠ “Bash(” is not a rule.")

@@ -208,7 +208,7 @@ def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) 
         question(call, offers=(RuleOffer("Always allow it", "Bash(ls -l)"),), folder="/project"),
         "card-rule.ipynb",
     )
-    output, save = notebook.output(0), notebook.button(0, "Save rule")
+    output, save = notebook.output(0), notebook.button(0, "Add rule")
     notebook.button(0, "Always allow ▾").click()
     field = output.get_by_label("Rule", exact=True)
     expect(notebook.button(0, "Back")).to_be_focused()
@@ -284,7 +284,7 @@ def test_hostile_text_in_every_field_is_only_text(chromium: Browser, context: Br
         standing = notebook.answers(1, re.compile(rf"{name}\D"))
         standing.get_by_role("button", name="Always allow ▾").click()
         standing.get_by_role("button", name=WRITE_RULE).click()
-        save = standing.get_by_role("button").filter(has_text=exactly("Save rule"))
+        save = standing.get_by_role("button").filter(has_text=exactly("Add rule"))
         expect(save).to_be_enabled()
         save.click()
         expect(standing.get_by_role("alert")).to_contain_text(name)

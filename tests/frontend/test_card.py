@@ -130,7 +130,7 @@ async def test_a_rule_can_be_changed_and_then_holds_for_the_conversation(models:
     models.enter("Rule", " Edit(*.txt) ")
     await asyncio.sleep(0)
     await models.released()
-    models.click(models.buttons("Save rule")[0])
+    models.click(models.buttons("Add rule")[0])
     assert await asked.wait() == PermissionAnswer(ALLOW, "you", rule="Edit(*.txt)")
 
 
@@ -139,8 +139,8 @@ async def test_opening_the_rule_guards_what_saves_it(models: Models, monkeypatch
     guard(monkeypatch, 3600)
     models.click(models.buttons(BY_RULE)[0])
     await asyncio.sleep(0)
-    assert {"Save rule", "Here", "Everywhere"} <= {*models.disabled()}
-    models.click(models.buttons("Save rule")[0])
+    assert {"Add rule", "Here", "Everywhere"} <= {*models.disabled()}
+    models.click(models.buttons("Add rule")[0])
     await asyncio.sleep(0)
     assert not asked.task.done()
 
@@ -150,7 +150,7 @@ async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: 
     asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
     models.enter("Rule", rule)
     for _ in range(3):
-        models.click(models.buttons("Save rule")[0])
+        models.click(models.buttons("Add rule")[0])
         await asyncio.sleep(0)
         assert words in models.complaint
     assert not asked.task.done()
@@ -162,11 +162,11 @@ async def test_what_is_no_rule_is_never_saved(models: Models, rule: str, words: 
 async def test_a_rule_that_is_doubted_is_saved_when_it_is_sent_again(models: Models, rule: str, words: str) -> None:
     asked = await ask_ready(models, RecordingCell(), Place(), SUGGESTED)
     models.enter("Rule", rule)
-    models.click(models.buttons("Save rule")[0])
+    models.click(models.buttons("Add rule")[0])
     await asyncio.sleep(0)
     assert words in models.complaint
     assert not asked.task.done()
-    models.click(models.buttons("Save rule")[0])
+    models.click(models.buttons("Add rule")[0])
     assert (await asked.wait()).rule == rule
 
 

@@ -190,7 +190,7 @@ async def test_a_rule_that_is_none_is_refused_and_a_doubtful_one_until_it_comes_
         speaker.answer(call, "yes", rule=rule)
     refused = [(each["call_id"], each["content"]) for each in speaker.events("rule_refused")]
     assert [name for name, _ in refused] == [call] * 5
-    assert ["Save it again" in words for _, words in refused] == [False, False, True, True, True]
+    assert ["Add it again" in words for _, words in refused] == [False, False, True, True, True]
     speaker.answer(call, "yes", rule="Bash")
     await speaker.done()
     assert speaker.events("approval_resolved")[0]["approved"] is True

@@ -254,4 +254,4 @@ class RuleReview:
         if not doubt or rule == self._doubted:
             return ""
         self._doubted = rule
-        return f"{doubt} Save it again if you mean it."
+        return f"{doubt} Add it again if you mean it."

@@ -33,7 +33,7 @@ NO_REASON = "Say what to do instead, or go back and deny without a reason."
 ALWAYS = "Always allow ▾"
 EMPTY_RULE = "Write a rule, or go back."
 WRITE_RULE = "Write a rule"
-OWN_RULE = "A rule that you write holds for this conversation."
+OWN_RULE = "A rule that you write applies to this conversation."
 REMEMBER = "Let {} remember it"
 _ORDER = ("allow_once", "reject_once")
 
@@ -114,7 +114,7 @@ def _rule(question: Question, about: str, kept: tuple[AnswerButton, ...]) -> Tex
         field="Rule",
         value=visible_text(question.offers[0].rule),
         note=OWN_RULE,
-        submit="Save rule",
+        submit="Add rule",
         submit_hint=about,
         if_empty=EMPTY_RULE,
         choices=(*offered, *remembered),

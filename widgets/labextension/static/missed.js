@@ -77,8 +77,7 @@ export class MissedTurns {
    */
   elsewhere(cells, hasBegun = false) {
     if (this.#panel.context.model.collaborative) return; // all pages show the same outputs
-    for (const id of cells.filter(id => this.#document.has(id))) {
-      const { model, node } = this.#document.codeCell(id);
+    for (const { model, node } of cells.flatMap(id => this.#codeCell(id) ?? [])) {
       const hasEnded = model.outputs.toJSON().some(({ metadata }) => Object(metadata)[RECORD]);
       if (hasBegun || hasEnded) node.classList.add(OUTDATED);
       if (node.lastElementChild?.classList.contains(ELSEWHERE)) continue;
@@ -125,10 +124,15 @@ export class MissedTurns {
 
   /** Its cell, if that is as it was when it ran. @param {Turn} turn */
   #cellOf({ turn, cell: id, source, cleared }) {
-    if (cleared || !this.#document.has(id)) return undefined;
-    const cell = this.#document.codeCell(id);
-    const ranAgain = cell.outputArea.future && !this.#shows(turn, cell);
-    return ranAgain || cell.model.sharedModel.getSource() !== source ? undefined : cell;
+    const cell = cleared ? undefined : this.#codeCell(id);
+    const ranAgain = cell?.outputArea.future && !this.#shows(turn, cell);
+    return ranAgain || cell?.model.sharedModel.getSource() !== source ? undefined : cell;
+  }
+
+  /** Unless it was deleted, or made another type. @param {string} id */
+  #codeCell(id) {
+    const cell = this.#panel.content.widgets.find(({ model }) => model.id === id && model.type === 'code');
+    return /** @type {CodeCell | undefined} */ (cell);
   }
 
   /** Whether this page has run it, or has taken it over. @param {string} turn @param {CodeCell} cell */
