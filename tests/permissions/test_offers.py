@@ -52,7 +52,9 @@ def names(words: str, call: ToolCall, root: str) -> bool:
     edits = given.get("edits", [{"path": given.get("path", given.get("fileName"))}])
     paths = [posixpath.normpath(posixpath.join(root, each["path"])) for each in edits]
     is_clear = not any(each["path"].startswith("~") for each in edits)  # else it may be in the home of another user
-    return is_clear and all(_names_file(what, path, root, is_read=act != "changing, moving and deleting") for path in paths)
+    return is_clear and all(
+        _names_file(what, path, root, is_read=act != "changing, moving and deleting") for path in paths
+    )
 
 
 def _tool(call: ToolCall) -> list[str]:
