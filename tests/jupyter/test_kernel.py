@@ -85,7 +85,7 @@ def test_an_error_is_a_card_that_says_it_once(front_end: FrontEnd) -> None:
     cards = [m["content"]["data"] for m in outcome.outputs if "No such luck" in str(m["content"].get("data"))]
 
     assert [set(card) for card in cards] == [{"text/plain", "text/html"}]
-    assert outcome.reply["content"]["traceback"] == ["Unexplained: No such luck"]
+    assert outcome.reply["content"]["traceback"] == ["AgentRefused: No such luck"]
     errors = [m["content"] for m in outcome.outputs if m["msg_type"] == "error"]
     assert [(e["evalue"], e["traceback"]) for e in errors] == [("No such luck", [SEE_ABOVE])]
 
