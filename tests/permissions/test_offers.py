@@ -50,8 +50,6 @@ def names(words: str, call: ToolCall, root: str) -> bool:
         server, own_name = call.name.removeprefix("mcp__").split("__", 1) if call.name else _tool(call)
         return f"{own_name} of “{server}”" == what
     edits = given.get("edits", [{"path": given.get("path", given.get("fileName"))}])
-    if any(each["path"].startswith("~") for each in edits):  # a home folder, whatever the project holds
-        return False
     paths = [posixpath.normpath(posixpath.join(root, each["path"])) for each in edits]
     is_clear = not any(each["path"].startswith("~") for each in edits)  # else it may be in the home of another user
     return is_clear and all(
