@@ -31,7 +31,7 @@ export class MissedTurns {
   #awaited = new Set();
   /** Turns that have ended and are not saved. @type {Set<string>} */
   #ended = new Set();
-  /** Those of them that are being saved. @type {string[]} */
+  /** Those of them that each running save holds: one save may start while another one runs. @type {string[][]} */
   #saving = [];
   /** @type {Map<string, HTMLElement>} */
   #offers = new Map();
@@ -111,14 +111,17 @@ export class MissedTurns {
 
   /** @param {unknown} _ @param {string} state */
   #onSave(_, state) {
-    if (state === 'started') this.#saving = [...this.#ended];
-    else if (state === 'completed' && this.#saving.length) this.#settle(this.#saving);
+    if (state === 'started') {
+      this.#saving.push([...this.#ended]);
+      return;
+    }
+    const saved = this.#saving.shift();
+    if (state === 'completed' && saved?.length) this.#settle(saved);
   }
 
   /** They are in the notebook, as the user has left them there. @param {string[]} turns */
   #settle(turns) {
     turns.forEach(turn => this.#ended.delete(turn));
-    this.#saving = [];
     this.#send({ saved: turns });
   }
 
