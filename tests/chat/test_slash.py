@@ -191,7 +191,7 @@ async def test_what_the_agent_says_of_its_options_and_mode_counts(opened: Open) 
             return chat.commands.standing
 
         assert (await ask(chat, "Hello")).standing == ("does not ask: mode autopilot",)
-        chat.state.observers.append(lambda _: seen.append(chat.commands.standing))
+        chat.state.session_observers.append(lambda: seen.append(chat.commands.standing))
         options = {"sessionUpdate": "config_option_update", "configOptions": [{**SWITCH, "currentValue": True}]}
         assert await told(**options) == ("does not ask: allow_all on, mode autopilot",)
         assert await told(sessionUpdate="current_mode_update", currentModeId="yolo") == (

@@ -106,7 +106,7 @@ class AgentCommands:
             await _confirm(command, row, view)
         options = (self._state.conversation.state or session.state).options
         self._sent += [(row.kind, f"{command[:60]}…" if command[60:] else command, session, options) for row in made]
-        self._state.advance(self._state.conversation)  # observers look at `standing`
+        self._state.advance(self._state.conversation)  # session observers look at `standing`
         return blocks
 
     async def _admit_unlisted(self, line: str, session: Session, view: View) -> None:

@@ -67,6 +67,8 @@ class ConversationState:
         self.is_resumed = False
         # Each is called after each change, with the update that made it, or None.
         self.observers: list[Observer] = []
+        # Each is called after each change to anything but entries, such as the session, and when a turn begins or ends.
+        self.session_observers: list[Callable[[], object]] = []
         self._merge, self._withhold, self.stages = merge, withhold, stages
         # By id, the entries that views have not seen as they are now, in order.
         self._unshown: dict[int, Entry] = {}
@@ -180,8 +182,8 @@ class ConversationState:
 
     def advance(self, after: Conversation, update: Update | None = None) -> None:
         """Make `after` the conversation, and show what changed."""
-        entries, known = reduce.changed(self.conversation, after), len(self.conversation.entries)
-        self.conversation = after
+        before, self.conversation = self.conversation, after
+        entries, known = reduce.changed(before, after), len(before.entries)
         for entry in entries:
             self._unshown[entry.id] = entry
             if isinstance(entry, ToolCall):
@@ -193,6 +195,9 @@ class ConversationState:
             self._show()
         for observe in self.observers:
             observe(update)
+        if not entries or after.live != before.live:
+            for observe_session in self.session_observers:
+                observe_session()
 
     def _show(self) -> None:
         changed, self._unshown = self._unshown, {}

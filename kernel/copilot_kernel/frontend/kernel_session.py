@@ -25,7 +25,7 @@ from .saved_notebook import saved_id
 
 if TYPE_CHECKING:
     from ..acp.elicitation import ElicitationAnswer
-    from ..acp.messages import Block, Update
+    from ..acp.messages import Block
     from ..chat import Chat, TurnOutcome
     from ..config import Settings
     from .cell_output import CellOutput
@@ -243,16 +243,10 @@ class KernelSession:
 
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
         chat = open_chat(settings, key, place=place, live=self._notebook)
-        chat.state.observers.append(partial(self._report_standing, chat))
+        if (notebook := self._notebook) is not None:
+            chat.state.session_observers.append(lambda: notebook.reporter.report(chat.commands.standing))
         chat.trust.asker = lambda: self._asker
         return chat
-
-    def _report_standing(self, chat: Chat, update: Update | None) -> None:
-        """Tell the page what may have changed; text and tool calls do not change it."""
-        from ..acp.messages import Chunk, ToolCallUpdate
-
-        if self._notebook is not None and not isinstance(update, Chunk | ToolCallUpdate):
-            self._notebook.reporter.report(chat.commands.standing)
 
     def load(self) -> Settings:
         """Read the settings."""
