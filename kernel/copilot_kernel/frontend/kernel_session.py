@@ -243,8 +243,7 @@ class KernelSession:
 
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
         chat = open_chat(settings, key, place=place, live=self._notebook)
-        if (notebook := self._notebook) is not None:
-            chat.state.session_observers.append(lambda: notebook.reporter.report(chat.commands.standing))
+        chat.state.session_observers.append(lambda: self._reporter.report(chat.commands.standing))
         chat.trust.asker = lambda: self._asker
         return chat
 
