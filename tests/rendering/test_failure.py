@@ -29,7 +29,7 @@ def test_a_sign_in_says_what_to_run():
     method = AuthMethod("x", NAME, DESCRIPTION, command=("/a b/copilot", "login"))
     bundle = render_failure(AuthRequired("session/new", "Authentication required", methods=(method,)))
     assert bundle["text/plain"] == (
-        "✗ The agent is not signed in\nRun `'/a b/copilot' login` in a terminal. Then run this cell again."
+        "✗ The agent is not signed in\nRun this in a terminal: `'/a b/copilot' login`. Then run this cell again."
     )
     assert pre(escape("'/a b/copilot' login"), kind=COMMAND) in bundle["text/html"]
     assert "<details>" not in bundle["text/html"]
@@ -55,7 +55,7 @@ def test_ways_to_sign_in_are_folded_where_a_button_does_it():
     ]  # fmt: skip
     assert bundle["text/plain"] == (
         "✗ The agent is not signed in\nNot given to the agent: A.\n"
-        "Run `%login`. Account. Opens a browser. Run `copilot login` in a terminal. Then run this cell again."
+        "Run `%login`. Account. Opens a browser. Run this in a terminal: `copilot login`. Then run this cell again."
     )
     assert "<details open>" in render_failure(error, CHAT)["text/html"]
 

@@ -67,7 +67,7 @@ def _way(method: AuthMethod) -> Shown:
     if method.command:
         command = shlex.join(method.command)
         html = row("Run this in a terminal:") + pre(escape(command), kind=COMMAND)
-        return Shown(html, f"Run `{one_line(command)}` in a terminal.")
+        return Shown(html, f"Run this in a terminal: `{one_line(command)}`.")
     parts = filter(None, (one_line(method.name or method.id), one_line(method.description)))
     words = " ".join(part if part.endswith((".", "!", "?", ":")) else f"{part}." for part in parts)
     return Shown(row(with_code(words)), words)
