@@ -69,10 +69,10 @@ def test_the_session_is_read(kept: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "changed"), [
-    ("copilot", {"c0": [("made.txt",)]}),
-    ("python", {"c2": [("made.txt",)]}),
+    ("copilot", {"c0": [{"made.txt": ""}]}),
+    ("python", {"c2": [{"made.txt": ""}]}),
     ("open", {"c0": []}),
-    ("undone", {"c0": [()], "c1": []}),
+    ("undone", {"c0": [{}], "c1": []}),
 ])  # fmt: skip
 def test_the_turns_of_notebooks_are_read(kept: Path, name: str, changed: dict[str, list[Any]]) -> None:
     runs = _saved_runs(str(kept / f"{name}.ipynb"))
@@ -125,7 +125,7 @@ def test_a_newer_record_of_a_turn_counts_as_one_that_changed_files(tmp_path: Pat
     notebook = json.loads((KEPT / "v1" / "undone.ipynb").read_text())
     notebook["cells"][0]["outputs"][-1]["metadata"]["copilot_kernel"]["schema"] = 2
     (file := tmp_path / "book.ipynb").write_text(json.dumps(notebook))
-    assert [turn.files for turn in _saved_runs(str(file))["c0"].turns] == [(UNREAD.format(1),)]
+    assert [turn.files for turn in _saved_runs(str(file))["c0"].turns] == [{UNREAD.format(1): ""}]
 
 
 def test_a_newer_token_is_not_used(tmp_path: Path) -> None:

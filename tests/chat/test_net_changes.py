@@ -61,6 +61,24 @@ async def test_changes_have_their_lines_and_what_stands_around_them(tmp_path: Pa
     assert shown == [(" ", "one", 1, 1), ("-", "two", 2, None), ("+", "TWO", None, 2), (" ", "three", 3, 3)]
 
 
+async def test_a_text_that_may_be_shown_has_a_digest(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    names = ("a.txt", "same.txt", "other.txt", ".env", "binary", "large.txt", "gone.txt", "../outside.txt")
+    paths = [tmp_path / "project" / name for name in names]
+    for path in paths:
+        path.write_bytes(b"two\n")
+    paths[2].write_bytes(b"2\n")
+    paths[4].write_bytes(b"\xff")
+    paths[5].write_bytes(b"2" * (module.MAX_LOCATED_BYTES + 1))
+    paths[6].unlink()
+    found = await changes(edits(*paths), tmp_path / "project")
+    two, other = "27dd8ed44a83ff94", "53c234e5e8472b6a"
+    assert [file.digest for file in found.files] == [two, two, other, "", "", "", "", ""]
+    digests = {file.path: file.digest for file in found.files}
+    paths[1].unlink()
+    assert await module.unchanged(digests, str(tmp_path / "project")) == ["a.txt", "other.txt"]
+
+
 async def test_no_file_outside_and_none_that_may_hold_secrets_is_read(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     paths = [tmp_path / "a.txt", tmp_path / "project" / ".env"]

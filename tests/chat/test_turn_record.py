@@ -1,6 +1,7 @@
 """The record of a turn, computed from how it ended."""
 
 import json
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -10,7 +11,7 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.chat.turn_record import MAX_TITLE_CHARS, METADATA_KEY, metadata_of
 from copilot_kernel.conversation.model import ToolCall, Unasked
-from copilot_kernel.rendering.changes import changes_of
+from copilot_kernel.rendering.changes import FileChange, changes_of
 
 from ..rendering.hostile import HOSTILE
 
@@ -78,6 +79,14 @@ def test_the_record_says_who_did_what_and_who_allowed_it() -> None:
         ],
         "changes": [{"path": "a.py", "what": "changed", "added": 2, "removed": 1}],
     }
+
+
+def test_the_record_has_the_digest_of_a_changed_file() -> None:
+    found = replace(changes_of([EDIT], "/project"), files=(FileChange("a.py", "changed", digest="0123456789abcdef"),))
+    changes = metadata_of(turn(EDIT), found, is_batch=True)[METADATA_KEY]["changes"]
+    assert changes == [{"path": "a.py", "what": "changed", "added": 0, "removed": 0, "digest": "0123456789abcdef"}]
+    assert validator().is_valid(record(turn()) | {"changes": changes})
+    assert not validator().is_valid(record(turn()) | {"changes": [changes[0] | {"digest": ""}]})
 
 
 def test_the_record_names_the_server_of_a_tool() -> None:

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from copilot_kernel.acp.messages import Diff
-from copilot_kernel.chat import TurnOutcome
+from copilot_kernel.chat import TurnEnd, TurnOutcome
+from copilot_kernel.chat.net_changes import net_changes
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import CopilotError
 from copilot_kernel.frontend.kernel_session import KernelSession
@@ -15,7 +17,7 @@ from copilot_kernel.frontend.page_notebook import PageNotebook
 from .recording import Bundle, RecordingCell, call, said
 
 FILES = "This prompt changed a.py, b.py last time"
-SENT = f"ℹ {FILES}. This run starts from the files as now on disk."
+SENT = f"ℹ {FILES}. This run starts from the changed files."
 HOW = "To send the prompt again, change it or set COPILOT_KERNEL_RERUN=run."
 KEPT = f"ℹ Not sent (rerun = keep). {FILES}.\nIts answer stands below. {HOW}"
 LOST = f"ℹ Not sent (rerun = keep). {FILES}.\nIts answer is not recorded. {HOW}"
@@ -30,9 +32,10 @@ def edits(entry_id: int, *paths: str) -> list[ToolCall]:
 
 @dataclass
 class Kernel:
-    """A kernel's session; its agent changes two files in each turn whose prompt says so."""
+    """A kernel's session; its agent changes two files of `folder` in each turn whose prompt says so."""
 
     session: KernelSession
+    folder: Path
     prompts: list[str]
     fails: bool = False
     stop_reason: str = "end_turn"
@@ -44,8 +47,16 @@ class Kernel:
         calls = edits(10, "a.py", "b.py") if self.changes and "change" in text else []
         for entry in (said(1, f"# Answer {len(self.prompts)}"), *calls):
             view.show(entry)
+        for each in calls:
+            (self.folder / each.content[0].path).write_text("new\n", "utf-8")
         turn = TurnOutcome(len(self.prompts), self.stop_reason, "Answer", tuple(calls), "session", "Agent")
+        self.session.runner.chat = cast(Any, SimpleNamespace(end_of=self.end_of))
         return replace(turn, failure=CopilotError("The agent ended.")) if self.fails else turn
+
+    async def end_of(self, turn: TurnOutcome) -> TurnEnd:
+        self.session.runner.chat = None
+        undo: Any = SimpleNamespace(uncertain=lambda number: (), content_before=None)
+        return TurnEnd(turn, await net_changes(turn, str(self.folder), undo))
 
     async def run(self, code: str, cell: RecordingCell | None = None, **values: str) -> RecordingCell:
         cell = cell or again()
@@ -72,6 +83,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Kernel:
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
     monkeypatch.setenv("COPILOT_KERNEL_STATE", str(tmp_path))
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    monkeypatch.chdir(tmp_path)
     return started(monkeypatch)
 
 
@@ -82,7 +94,7 @@ def keep(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def started(monkeypatch: pytest.MonkeyPatch, notebook: PageNotebook | None = None) -> Kernel:
     """A kernel that has just begun."""
-    kernel = Kernel(KernelSession(notebook=notebook), [])
+    kernel = Kernel(KernelSession(notebook=notebook), Path.cwd(), [])
     kernel.session.notices.is_introduced = True
     monkeypatch.setattr(kernel.session.runner, "ask", kernel.ask)
     return kernel

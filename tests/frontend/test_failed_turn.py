@@ -16,6 +16,7 @@ from .recording import Loop, RecordingCell
 from .session import Session, session
 
 ENDS = ["die 3", "error -32603 No such luck"]
+DIGEST = "480c2336b410f1ad"  # of "second\n"
 FOOTER = "Changed one.txt  +1 −1\n1 command failed · permissions: bypassPermissions"
 
 
@@ -41,7 +42,8 @@ def test_it_ends_with_the_error_and_its_record_and_what_has_changed_which_can_be
     assert (footer["text/plain"], list(metadata), rest) == (FOOTER, ["copilot_kernel"], {})
     record: Any = metadata["copilot_kernel"]
     assert (record["stop_reason"], record["agent"]) == ("error", "demo agent")
-    assert record["changes"] == [{"path": "one.txt", "what": "changed", "added": 1, "removed": 1}]
+    change = {"path": "one.txt", "what": "changed", "added": 1, "removed": 1, "digest": DIGEST}
+    assert record["changes"] == [change]
     assert [(call["kind"], call["status"]) for call in record["calls"]] == [
         ("edit", "completed"),
         ("execute", "completed"),
@@ -61,7 +63,7 @@ def test_it_is_no_answer_that_a_later_run_shows_again(made: Session) -> None:
         {"output_type": "display_data", "data": data, "metadata": metadata} for data, metadata in failed(made, ENDS[1])
     ]
     [old] = _saved_turns(outputs)
-    assert (old.files, old.outputs) == (("one.txt",), ())
+    assert (old.files, old.outputs) == ({"one.txt": DIGEST}, ())
 
 
 def test_a_turn_that_reached_no_agent_has_a_record_and_no_footer(tmp_path: Path) -> None:

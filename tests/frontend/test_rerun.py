@@ -30,6 +30,17 @@ async def test_a_prompt_whose_last_turn_changed_files_says_so_and_is_sent_again(
     assert [text.startswith("ℹ") for text in third.plain].count(True) == 1
 
 
+async def test_only_files_that_are_as_the_turn_left_them_are_named(kernel: Kernel) -> None:
+    await kernel.run("change")
+    (kernel.folder / "a.py").write_text("the user's\n")
+    one = await kernel.run("change")
+    for name in ("a.py", "b.py"):
+        (kernel.folder / name).unlink()
+    none = await kernel.run("change")
+    assert one.plain[0] == "ℹ This prompt changed b.py last time. This run starts from the changed file."
+    assert ("last time" in none.printed, len(kernel.prompts)) == (False, 3)
+
+
 @pytest.mark.usefixtures("keep")
 async def test_another_prompt_another_cell_and_a_turn_without_changes_are_sent_as_ever(kernel: Kernel) -> None:
     await kernel.run("change")

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .recording import Bundle, RecordingCell
-from .rerunning import KEPT, Kernel, again, outputs, started
+from .rerunning import KEPT, SENT, Kernel, again, outputs, started
 
 
 @pytest.fixture
@@ -43,6 +43,20 @@ async def test_after_a_restart_the_saved_notebook_knows_the_last_turn(
         assert outputs(kept[1])[0] == outputs(first)[0]  # what the agent said
         assert outputs(kept[1])[-1][1] == outputs(first)[-1][1]  # the record
         first = kept[1]
+
+
+@pytest.mark.parametrize("has_digests", [True, False])
+async def test_after_a_restart_a_prompt_that_is_sent_names_the_files_whose_digest_is_recorded(
+    kernel: Kernel, book: Path, monkeypatch: pytest.MonkeyPatch, has_digests: bool
+) -> None:
+    first = await kernel.run("change")
+    record = outputs(first)[-1][1]["copilot_kernel"]
+    for each in record["changes"]:
+        assert re.fullmatch("[0-9a-f]{16}", each["digest"] if has_digests else each.pop("digest"))
+    save(book, first)
+    monkeypatch.setenv("COPILOT_KERNEL_RERUN", "run")
+    sent = await started(monkeypatch).run("change")
+    assert [text for text in sent.plain if "last time" in text] == [SENT] * has_digests
 
 
 class Page:
@@ -148,4 +162,5 @@ def test_no_saved_output_raises(given_outputs: list[Bundle]) -> None:
     for turn in rerun._saved_turns(saved):
         for data, _ in turn.outputs:
             assert set(render_saved(data)) == {"text/plain", "text/html"}
+        assert all(isinstance(text, str) for text in turn.files.values())
         assert all(isinstance(path, str) and path for path in turn.files)

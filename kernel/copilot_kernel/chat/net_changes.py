@@ -6,8 +6,9 @@ What may not be the agent's is known from undo's snapshots. Of files that may ho
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ READ_SECONDS = 1.0
 MAX_OTHERS = 20
 # Of all others together, compared line by line.
 MAX_COMPARED_CHARS = 200_000
+DIGEST_CHARS = 16
 
 
 async def net_changes(turn: TurnOutcome, folder: str, undo: Undo) -> TurnChanges:
@@ -40,15 +42,31 @@ async def net_changes(turn: TurnOutcome, folder: str, undo: Undo) -> TurnChanges
 
     def work() -> TurnChanges:
         found = changes_of(turn.tool_calls, folder, _reader(folder))
+        digests = _digests(folder, [file.path for file in found.files])
+        files = tuple(replace(file, digest=digest) for file, digest in zip(found.files, digests, strict=True))
         others = undo.uncertain(turn.number)
         also = tuple(islice(_others(others, folder, undo.content_before), MAX_OTHERS))
         for file in (*found.files, *also):
             load(language_of(file.path))
-        return replace(found, also=also, more=max(len(others) - MAX_OTHERS, 0))
+        return replace(found, files=files, also=also, more=max(len(others) - MAX_OTHERS, 0))
 
     with anyio.move_on_after(READ_SECONDS):
         return await to_thread.run_sync(work, abandon_on_cancel=True)
     return changes_of(turn.tool_calls, folder)
+
+
+async def unchanged(files: Mapping[str, str], folder: str) -> Sequence[str]:
+    """Return the paths of `files` whose text still has the digest that is given. Reads the files in a thread."""
+    with anyio.move_on_after(READ_SECONDS):
+        now = await to_thread.run_sync(_digests, folder, files, abandon_on_cancel=True)
+        return [path for path, digest in zip(files, now, strict=True) if digest and digest == files[path]]
+    return ()
+
+
+def _digests(folder: str, paths: Iterable[str]) -> list[str]:
+    """Return a digest of each file; empty unless its text may be shown, since the digest of a short secret tells it."""
+    texts = map(_reader(folder), paths)
+    return ["" if text is None else sha256(text.encode()).hexdigest()[:DIGEST_CHARS] for text in texts]
 
 
 def _reader(folder: str) -> Callable[[str], str | None]:

@@ -48,9 +48,9 @@ class TurnEnd:
         return cls(outcome, changes_of(outcome.tool_calls, folder))
 
     @property
-    def changed_files(self) -> tuple[str, ...]:
-        """Files that the turn has changed and that were not undone, also if it failed."""
-        return tuple(file.path for file in self.changes.files)
+    def changed_files(self) -> dict[str, str]:
+        """Files that the turn has changed and that were not undone, also if it failed; each with its digest."""
+        return {file.path: file.digest for file in self.changes.files}
 
     @property
     def answer(self) -> TurnOutcome | None:

@@ -62,7 +62,13 @@ def _call(call: ToolCall) -> Json:
 
 
 def _change(file: FileChange) -> Json:
-    return {"path": visible_line(file.path), "what": file.what, "added": file.added, "removed": file.removed}
+    return {
+        "path": visible_line(file.path),
+        "what": file.what,
+        "added": file.added,
+        "removed": file.removed,
+        **_known(digest=file.digest),
+    }
 
 
 def _known(**members: str | int | None) -> Json:

@@ -8,12 +8,13 @@ cell that waits behind a running one has lost its outputs on the page, and soon 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .. import config
 from ..acp.lenient import as_dict, as_dicts, as_str
+from ..chat.net_changes import unchanged
 from ..chat.turn_record import METADATA_KEY, SCHEMA_MEMBER, SCHEMA_VERSION
 from ..config import Settings
 from ..conversation.outcome import FAILED
@@ -37,12 +38,12 @@ UNREAD = "what a newer Copilot Kernel has recorded (this one reads version {} of
 class OldTurn:
     """A turn of a cell. Without `outputs`, the answer is not recorded; `turn` is None if it failed.
 
-    `prompt` is what was written, and the values that went with it.
+    `prompt` is what was written, and the values that went with it. `files`: see `TurnEnd.changed_files`.
     `is_saved`: it is known from the saved notebook, where the turn and its exact `prompt` are not.
     """
 
     prompt: str
-    files: tuple[str, ...]
+    files: Mapping[str, str] = field(default_factory=dict)
     outputs: tuple[Output, ...] = ()
     turn: TurnOutcome | None = None
     is_saved: bool = False
@@ -88,7 +89,7 @@ class Reruns:
         """`turn` of the prompt that began last is over."""
         run = (self._runs or {}).get(cell.cell_id or "")
         if run is not None and run.request_id == cell.request_id:
-            run.turns[-1] = turn if turn.files else OldTurn(turn.prompt, ())
+            run.turns[-1] = turn if turn.files else OldTurn(turn.prompt)
 
     def _name(self, cell: Cell) -> str:
         """Return the key of the cell's runs; empty if they are not known."""
@@ -108,7 +109,7 @@ class Reruns:
             run = self._runs[name] = _Run(cell.request_id, cell.source, before=before)
         old = next(iter(run.before[len(run.turns) :]), None)
         if old is None or not (old.is_saved or old.prompt == prompt):
-            old = OldTurn(prompt, ())
+            old = OldTurn(prompt)
         run.turns.append(old)
         return old if old.files else None
 
@@ -116,15 +117,16 @@ class Reruns:
 async def _is_sent_again(cell: Cell, reporter: PageReporter, old: OldTurn, settings: Settings) -> bool:
     """Return True if the prompt is sent again, and say so in the cell."""
     if settings.rerun == "run":
-        cell.display(render_sent(old.files))
+        if same := await unchanged(old.files, settings.folder):
+            cell.display(render_sent(same))
         return True
     if settings.rerun == "ask" and cell.live:
         names = ("Run again", "Keep the answer" if old.outputs else "Don't run")
-        question = Confirmation(f"{changed_words(old.files)}. Run it again?", names)
+        question = Confirmation(f"{changed_words([*old.files])}. Run it again?", names)
         return (await ask(cell, reporter, question, settings.activity_timeout)).action == "accept"
     if cell.live or settings.rerun == "ask" or not old.outputs:  # else a batch run gives what it gave
         nobody = ", and no one can answer here" if settings.rerun == "ask" else ""
-        cell.display(render_kept(old.files, f"rerun = {settings.rerun}{nobody}", is_recorded=bool(old.outputs)))
+        cell.display(render_kept([*old.files], f"rerun = {settings.rerun}{nobody}", is_recorded=bool(old.outputs)))
     return False
 
 
@@ -148,9 +150,10 @@ def _saved_turns(outputs: Iterable[Any]) -> Iterator[OldTurn]:
         record = as_dict(as_dict(output.get("metadata")).get(METADATA_KEY))
         shown.append((as_dict(output.get("data")), {METADATA_KEY: record} if record else {}))
         if record:
-            paths = (as_str(each.get("path")) for each in as_dicts(record.get("changes")))
+            changes = as_dicts(record.get("changes"))
+            files = {path: as_str(each.get("digest")) for each in changes if (path := as_str(each.get("path")))}
             is_known = record.get(SCHEMA_MEMBER, SCHEMA_VERSION) == SCHEMA_VERSION
-            files = tuple(filter(None, paths)) if is_known else (UNREAD.format(SCHEMA_VERSION),)
+            files = files if is_known else {UNREAD.format(SCHEMA_VERSION): ""}
             is_answer = bool(files) and record.get("stop_reason") != FAILED
             yield OldTurn("", files, tuple(shown) if is_answer else (), is_saved=True)
             shown = []

@@ -48,12 +48,14 @@ _FATES: dict[str, What] = {"new file": "new", "deleted": "deleted"}
 class FileChange:
     """The net change of one file; `path` is relative to the session's folder if it lies inside.
 
-    `parts` are changes of separate places, empty if the agent only names the file.
+    `parts` are changes of separate places, empty if the agent only names the file. `digest` is that of its text at
+    the turn's end, empty if that is not known or may not be shown.
     """
 
     path: str
     what: What
     parts: tuple[Change, ...] = ()
+    digest: str = ""
 
     @property
     def added(self) -> int:

@@ -21,8 +21,8 @@ def changed_words(files: Sequence[str]) -> str:
 
 
 def render_sent(files: Sequence[str]) -> Bundle:
-    """The line of a prompt that is sent again."""
-    return _line(f"{changed_words(files)}. This run starts from the file{'s' * (len(files) > 1)} as now on disk.")
+    """The line of a prompt that is sent again while `files` are as its last turn left them."""
+    return _line(f"{changed_words(files)}. This run starts from the changed file{'s' * (len(files) > 1)}.")
 
 
 def render_kept(files: Sequence[str], setting: str, *, is_recorded: bool) -> Bundle:
