@@ -139,7 +139,9 @@ def test_a_no_can_say_why_and_the_agent_goes_on_with_that(chat: Chat) -> None:
     chat.button("Deny and say why…").click()
     chat.button("Deny and send").click()
     expect(chat.log.get_by_role("alert").locator("visible=true")).to_contain_text(NO_REASON)
-    chat.log.get_by_role("textbox", name="Tell the agent what to do instead").fill("demo: say another way")
+    reason = chat.log.get_by_role("textbox", name="Tell the agent what to do instead")
+    expect(reason).to_have_attribute("placeholder", "Enter sends")
+    reason.fill("demo: say another way")
     for key in ("Escape", "Enter", "Alt+Enter", "Enter"):  # the second opens it again
         chat.page.keyboard.press(key)
     chat.expect("another way")
