@@ -29,7 +29,7 @@ EDIT = ToolCall(
     1, 1, "x", "Edit", kind="edit", content=(Diff("a.py", "one\ntwo\nthree\n" * 3, "one\nTWO\nthree\n" * 3),)
 )
 HARNESS = """
-from asyncio import wrap_future
+from asyncio import get_running_loop, wrap_future
 from contextlib import nullcontext
 from types import SimpleNamespace
 from IPython.display import display
@@ -41,7 +41,8 @@ from pickle import loads
 def show(question, root="/project"):
     asked = PermissionQuestion(question, root)
     cell = SimpleNamespace(owning=nullcontext, guard_seconds=GUARD_SECONDS)
-    card = Card(cell, asked.make_widgets(lambda: card.guard()))
+    loop = get_running_loop()  # a click comes in the thread of a subshell
+    card = Card(cell, asked.make_widgets(lambda: loop.call_soon_threadsafe(card.guard)))
     wrap_future(asked.answer).add_done_callback(lambda done: print("ANSWERED", done.result()))
     display(asked.static, raw=True)
     display(card.widget.bundle() | {"text/plain": ""}, raw=True)
