@@ -36,6 +36,7 @@ from .state import ConversationState
 
 NO_TURN = "No cell waits for the agent, so nothing can be done in the notebook."
 PLANNING = "Not done: the mode is plan, in which nothing is changed or run."
+REPLACES = "Replaces this code:\n{}"
 NOT_DONE = "Not done. {}"
 SEES = "The agent can see this notebook's {}."
 
@@ -169,5 +170,7 @@ def _edit_and_run(key: str, tool: Tool, proposal: Proposal) -> ToolCallUpdate:
     run_cell = _TOOLS["run_cell"].rule_name
     given = {"server": OWN_SERVER, "tool": tool.name, "path": proposal.path}
     # A change is shown as what runs: a call that runs changes no file in the sense of the rules.
-    code = tuple(TextBlock(fenced(each.new_text)) if isinstance(each, Diff) else each for each in proposal.content)
-    return replace(_described(key, tool, proposal), name=run_cell, content=code, raw_input=given)
+    changes = [each for each in proposal.content if isinstance(each, Diff)]
+    code = [TextBlock(fenced(each.new_text)) for each in changes]
+    before = [TextBlock(REPLACES.format(each.old_text)) for each in changes if each.old_text]
+    return replace(_described(key, tool, proposal), name=run_cell, content=(*code, *before), raw_input=given)
