@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from copilot_kernel.acp.agent_connection import UNLISTED, UNSUPPORTED
+from copilot_kernel.acp.agent_connection import UNLISTED
 from copilot_kernel.chat.sessions import NEW_CONVERSATION, RESTARTED
 from copilot_kernel.chat.slash import harmless
 from copilot_kernel.frontend.agent_commands import NO_CHOICE
@@ -260,7 +260,7 @@ def _sessions(found: Json) -> str:
 
 def _resumed(found: Json) -> str:
     seen = found["resume"]
-    return _where_offered(seen, UNSUPPORTED.split("{}")[1], _shows(seen, THREE, "Changed."), _remembers(seen["next"]),
+    return _where_offered(seen, UNLISTED.split("{}")[1], _shows(seen, THREE, "Changed."), _remembers(seen["next"]),
                           "Monday" not in seen["next"])  # fmt: skip
 
 
