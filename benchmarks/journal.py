@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.host.small_commands import is_alive
+from tests.processes import is_alive
 
 ANSWER_LIMIT = 60.0
 

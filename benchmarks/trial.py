@@ -18,8 +18,8 @@ from uuid import uuid4
 
 import psutil
 
-from tests.host.small_commands import is_alive
 from tests.jupyter.front_end import OPTIONS, FrontEnd, Outcome, is_status, kernel_process, parent, until
+from tests.processes import facts, is_alive, running
 
 from .journal import Journal
 
@@ -87,13 +87,11 @@ class Project:
 
     def processes(self, name: str = "") -> list[str]:
         """The command lines of what was started in it, all or those of one program."""
-        found = []
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                is_wanted = process.environ().get(MARK) == self._mark and name in ("", process.name())
-                if is_wanted and process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(" ".join(process.cmdline()))
-        return found
+
+        def wanted(process: psutil.Process) -> bool:
+            return process.environ().get(MARK) == self._mark and name in ("", process.name())
+
+        return facts(lambda process: " ".join(process.cmdline()), running(wanted))
 
     def orphans(self, name: str = "") -> list[str]:
         """Those processes that do not end."""

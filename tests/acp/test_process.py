@@ -4,10 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 
 import anyio
-import psutil
 import pytest
 from copilot_kernel.acp.child_processes import Graces
 from copilot_kernel.acp.process import ALLOW_ALL, TAIL_BYTES, agent_process
@@ -15,6 +13,7 @@ from copilot_kernel.errors import AgentExited, AgentNotFound, AgentStartFailed
 from copilot_kernel.system import apart
 
 from ..limits import LIMIT
+from ..processes import is_alive
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
@@ -35,8 +34,8 @@ print(subprocess.Popen((sys.executable, "-c", "import time; time.sleep(60)")).pi
 
 
 async def gone(pid):
-    with anyio.fail_after(LIMIT), suppress(psutil.NoSuchProcess):
-        while psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+    with anyio.fail_after(LIMIT):
+        while is_alive(pid):
             await anyio.sleep(0.01)
 
 

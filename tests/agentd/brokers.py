@@ -8,16 +8,17 @@ import anyio
 import psutil
 
 from ..limits import LIMIT
+from ..processes import children, running
 
 
 def brokers(runtime: Path) -> list[psutil.Process]:
     """Those whose socket is, or was, in this folder."""
-    return [process for process in psutil.process_iter() if _is_broker(process, runtime)]
+    return running(lambda process: _is(process, "copilot_kernel.agentd") and _is_of(process, runtime))
 
 
 def agents(runtime: Path) -> list[psutil.Process]:
     """The agents of all of them."""
-    return [child for broker in brokers(runtime) for child in _children(broker) if not _is(child, "posix_session.py")]
+    return [child for broker in brokers(runtime) for child in children(broker.pid, _is_agent, recursive=False)]
 
 
 def end_brokers(runtime: Path) -> None:
@@ -36,22 +37,13 @@ async def until(condition: Callable[[], object]) -> None:
             await anyio.sleep(0.02)
 
 
-def _children(process: psutil.Process) -> list[psutil.Process]:
-    try:
-        return list(process.children())
-    except psutil.Error:  # it has ended meanwhile
-        return []
-
-
-def _is_broker(process: psutil.Process, runtime: Path) -> bool:
-    try:
-        return _is(process, "copilot_kernel.agentd") and process.environ().get("JUPYTER_RUNTIME_DIR") == str(runtime)
-    except psutil.Error:
-        return False
-
-
 def _is(process: psutil.Process, name: str) -> bool:
-    try:
-        return any(word.endswith(name) for word in process.cmdline()) and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
+    return any(word.endswith(name) for word in process.cmdline())
+
+
+def _is_of(process: psutil.Process, runtime: Path) -> bool:
+    return process.environ().get("JUPYTER_RUNTIME_DIR") == str(runtime)
+
+
+def _is_agent(process: psutil.Process) -> bool:
+    return not _is(process, "posix_session.py")

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import psutil
 import pytest
 from copilot_kernel.acp.agent_connection import NOT_READY
 from copilot_kernel.acp.locate import locate
@@ -23,6 +22,7 @@ from copilot_kernel.errors import AgentError, AgentStartFailed, SessionInUse
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 
 from ..chat.people import Person, ask, cancelled
+from ..processes import gone
 from .brokers import LIMIT, agents, brokers, until
 from .conftest import Open
 
@@ -229,7 +229,7 @@ async def test_a_broker_that_is_killed_takes_its_agent_along_and_is_started_agai
         ((broker,), (agent,)) = brokers(runtime), agents(runtime)
         broker.send_signal(number)
         await until(lambda: not any(chat.agent.link for chat in (left, right)))
-        await until(lambda: not agent.is_running() or agent.status() == psutil.STATUS_ZOMBIE)
+        await until(lambda: gone(agent))
         for chat in (left, right):
             person = Person()
             assert (await ask(chat, "demo: say hello", person)).text == "hello"

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import anyio
-import psutil
 import pytest
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat
@@ -13,6 +12,7 @@ from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentExited
 
 from ..notebook_tools.fakes import FakeNotebook
+from ..processes import any_process, children, running
 from .conftest import Open, chatting
 from .people import LIMIT, Person, ask, cancelled
 
@@ -81,7 +81,7 @@ async def test_death_with_an_open_question_withdraws_it(process: Chat) -> None:
 
     async def kill() -> None:
         await person.asked.wait()
-        for child in psutil.Process().children(recursive=True):
+        for child in children():
             child.kill()
 
     async with anyio.create_task_group() as tasks:
@@ -122,9 +122,9 @@ async def test_cancel_while_the_agent_starts(chat: Chat) -> None:
 async def test_the_end_of_the_chat_leaves_no_process(opened: Open) -> None:
     async with opened(agent="demo") as chat:
         await ask(chat, "demo: say hello")
-        children = psutil.Process().children(recursive=True)
-        assert children
-    assert [child for child in children if child.is_running()] == []
+        started = children()
+        assert started
+    assert running(any_process, started) == []
 
 
 async def test_a_changed_notebook_that_is_open_is_named(opened: Open, project: Path) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import psutil
 import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import Chat
@@ -13,6 +12,7 @@ from copilot_kernel.errors import AgentRefused
 
 from ..acp.scripted import OPTIONS, Script
 from ..limits import until
+from ..processes import children
 from .conftest import Open, chatting
 from .loopback import met
 from .people import LIMIT, Person, ask, cancelled
@@ -259,7 +259,7 @@ async def test_a_cancel_ends_the_command(chat: Chat) -> None:
     person = TerminalViewer()
     turn = await cancelled(chat, "demo: terminal echo begun; sleep 60", person, lambda: person.heard)
     assert turn.stop_reason == "cancelled"
-    await until(lambda: len(psutil.Process().children(recursive=True)) <= len(("agent", "reaper")))
+    await until(lambda: len(children()) <= len(("agent", "reaper")))
 
 
 class TerminalViewer(Person):
@@ -274,6 +274,6 @@ class TerminalViewer(Person):
 @chatting(terminal=True, permission_mode="bypassPermissions")
 async def test_a_command_that_was_left_ends_with_the_agent(chat: Chat) -> None:
     await ask(chat, "demo: terminal-left sleep 60")
-    assert len(psutil.Process().children(recursive=True)) > len(("agent", "reaper"))
+    assert len(children()) > len(("agent", "reaper"))
     await chat.restart()
-    assert psutil.Process().children(recursive=True) == []
+    assert children() == []

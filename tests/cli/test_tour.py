@@ -25,6 +25,7 @@ from copilot_kernel.demo.project import FOLDER
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from ..limits import LIMIT
+from ..processes import children
 
 KNOWN = "That was an update that no client knows."
 MAY_FAIL = {"tags": ["raises-exception"]}
@@ -64,9 +65,9 @@ def test_a_reader_sees_prose_cells_and_outputs_in_their_order(tmp_path):
     write(
         folder, "02.ipynb", new_code_cell("Crash, please", metadata=MAY_FAIL), new_code_cell("What did I say earlier?")
     )
-    before = set(psutil.Process().children(recursive=True))
+    before = set(children())
     code, text = run(folder)
-    assert set(psutil.Process().children(recursive=True)) - before == set()
+    assert set(children()) - before == set()
     wanted = ["══ 01.ipynb", "# One", "Some prose.", "┃ What is the weather?\n┃ Is it warm?\n", "weather_update", KNOWN]
     wanted += ["The end.", "══ 02.ipynb", "┃ Crash, please\n", "exited with code 1", "┃ What did I", "This is prompt 2"]
     wanted += ["2 notebooks, no failures; see "]
@@ -122,7 +123,7 @@ def test_ctrl_c_ends_the_headless_tour_with_all_its_processes(tmp_path):
     command = [sys.executable, "-u", "-c", HEADLESS, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         seen = next(line for line in process.stdout if KNOWN in line)
-        family = psutil.Process(process.pid).children(recursive=True)
+        family = children(process.pid)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, "Refuse" in seen + out, err) == (130, False, "")

@@ -2,11 +2,11 @@
 
 import os
 
-import psutil
 import pytest
 from copilot_kernel.host import Terminals
 from copilot_kernel.system import reaper
 
+from ..processes import children
 from .small_commands import Heard
 
 
@@ -15,7 +15,7 @@ def nothing_is_left():
     """After the test there is neither a process nor a descriptor left."""
     descriptors = len(os.listdir("/dev/fd"))
     yield
-    assert [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE] == []
+    assert children() == []
     assert (len(os.listdir("/dev/fd")), reaper._watched) == (descriptors, set())
 
 

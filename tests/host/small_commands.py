@@ -4,10 +4,10 @@ import os
 import sys
 
 import anyio
-import psutil
 from copilot_kernel.host import prepare
 
 from ..limits import LIMIT
+from ..processes import is_alive
 
 
 class Heard:
@@ -42,14 +42,6 @@ def shell(line, **more):
 async def done(own, id):
     with anyio.fail_after(LIMIT):
         return await own.wait_for_exit(id)
-
-
-def is_alive(pid: int) -> bool:
-    """Whether there is such a process, other than a zombie."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 async def gone(*pids):

@@ -16,7 +16,8 @@ from copilot_kernel.host import ExitStatus, Terminals
 from copilot_kernel.host.terminals import TerminalOutput
 
 from ..limits import LIMIT
-from .small_commands import done, gone, is_alive, python, shell
+from ..processes import is_alive
+from .small_commands import done, gone, python, shell
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 

@@ -4,7 +4,6 @@ import os
 import time
 
 import anyio
-import psutil
 import pytest
 from copilot_kernel.acp.child_processes import Graces
 from copilot_kernel.errors import HostError, HostMissing, HostRefused
@@ -12,6 +11,7 @@ from copilot_kernel.host import ExitStatus, Terminals, prepare, terminals
 from copilot_kernel.host.terminals import MAX_TERMINALS, Tail, TerminalOutput
 
 from ..limits import LIMIT
+from ..processes import children
 from .small_commands import done, python, shell
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
@@ -111,7 +111,7 @@ async def test_there_is_a_limit_also_for_those_who_ask_all_at_once(heard, monkey
         async with anyio.create_task_group() as tasks:
             for _ in range(9):
                 tasks.start_soon(one)
-        assert len(psutil.Process().children()) == 5 + len(("reaper",))
+        assert len(children(recursive=False)) == 5 + len(("reaper",))
         id = next(iter(own._open))
         await own.release(id)
         await own.create(shell("true"))

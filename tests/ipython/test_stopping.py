@@ -16,7 +16,8 @@ from ..jupyter.ending import (
     by_signal,
     by_termination,
 )
-from ..jupyter.front_end import SLOW_DRAWING, FrontEnd, gone, until
+from ..jupyter.front_end import SLOW_DRAWING, FrontEnd, until
+from ..processes import gone
 from .conftest import StartKernel
 from .playing import WAIT
 

@@ -16,9 +16,10 @@ import pytest
 from copilot_kernel.ipython.cell import ShellCell
 
 from ..agent.command import COMMAND
-from ..jupyter.front_end import gone, no_settings, until
+from ..jupyter.front_end import no_settings, until
 from ..jupyter.terminals import enter, in_terminal, interrupt
 from ..limits import LIMIT
+from ..processes import children, gone, has_argument
 from .playing import SETUP
 
 IPYTHON = ("-P", "-m", "IPython", "--simple-prompt", "--colors=NoColor", "--no-confirm-exit", "--no-banner")
@@ -40,14 +41,7 @@ def terminal(tmp_path: Path) -> Iterator[pexpect.spawn]:
 
 
 def agents(terminal: pexpect.spawn) -> list[psutil.Process]:
-    return [each for each in psutil.Process(terminal.pid).children(recursive=True) if is_agent(each)]
-
-
-def is_agent(process: psutil.Process) -> bool:
-    try:
-        return COMMAND[-1] in process.cmdline()
-    except psutil.NoSuchProcess:
-        return False
+    return children(terminal.pid, has_argument(COMMAND[-1]))
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
+from .. import processes
 from ..limits import LIMIT
 from ..trusting import trust_environment
 
@@ -53,14 +54,6 @@ def until(condition: Callable[[], Any], what: str, limit: float = LIMIT) -> Any:
         assert time.monotonic() < end, f"not within {limit} s: {what}"
         time.sleep(0.01)
     return value
-
-
-def gone(process: psutil.Process) -> bool:
-    """Nobody may be there to bury it; and it may end while we look."""
-    try:
-        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 @dataclass
@@ -231,15 +224,11 @@ class FrontEnd:
 
     def children(self, name: str = "") -> list[psutil.Process]:
         """The agent and what it runs, without the kernel's own reaper; those of a program's `name` if it is given."""
-        return [child for child in self.process.children(recursive=True) if _is_of_agent(child, name)]
 
+        def wanted(child: psutil.Process) -> bool:
+            return posix_session.__file__ not in child.cmdline() and name in ("", child.name())
 
-def _is_of_agent(child: psutil.Process, name: str) -> bool:
-    try:
-        command = child.cmdline()  # of a zombie, that is an error, too
-        return posix_session.__file__ not in command and name in ("", child.name())
-    except psutil.NoSuchProcess:
-        return False
+        return processes.children(self.process.pid, wanted)
 
 
 def models(published: list[Message]) -> dict[str, Message]:

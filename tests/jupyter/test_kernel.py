@@ -14,6 +14,7 @@ from copilot_kernel.errors import SEE_ABOVE
 
 from ..limits import LIMIT
 from ..ports import free_port
+from ..processes import children, gone
 from .conftest import StartKernel
 from .ending import (
     CANCELLED,
@@ -25,7 +26,7 @@ from .ending import (
     by_signal,
     by_termination,
 )
-from .front_end import ARGV, SLOW_DRAWING, FrontEnd, gone, parent, until
+from .front_end import ARGV, SLOW_DRAWING, FrontEnd, parent, until
 
 MAIN = "from copilot_kernel.__main__ import main; main()"
 
@@ -229,8 +230,8 @@ subprocess.Popen(sys.argv[1:], env={**os.environ, "JPY_PARENT_PID": str(os.getpi
 def test_no_process_is_left_when_the_kernels_parent_dies(start_kernel: StartKernel) -> None:
     front_end = start_kernel(argv=(sys.executable, "-c", STARTER, *ARGV))
     front_end.execute("demo: wait")
-    (kernel,) = front_end.process.children()
-    agent = until(kernel.children, "the agent is started")[0]
+    (kernel,) = children(front_end.process.pid, recursive=False)
+    agent = until(lambda: children(kernel.pid), "the agent is started")[0]
     front_end.process.kill()
     until(lambda: gone(kernel) and gone(agent), "the end of kernel and agent")
 

@@ -6,10 +6,11 @@ import psutil
 import pytest
 from copilot_kernel.rendering.question import DECIDED
 
+from ..processes import gone
 from .asked import ALLOW, DENY, Asked
 from .conftest import StartKernel
 from .ending import by_shutdown
-from .front_end import LIMIT, FrontEnd, gone, is_output, until
+from .front_end import LIMIT, FrontEnd, is_output, until
 
 QUESTION = DECIDED
 

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
@@ -16,8 +16,9 @@ from copilot_kernel.frontend.vs_code import AS_SAVED
 from copilot_kernel.sandbox import unavailable
 
 from ..agent.command import COMMAND
+from ..processes import gone, has_argument, running
 from .asked import WIDGET_VIEW
-from .front_end import ARGV, OPTIONS, gone, kernel_process, parent, until
+from .front_end import ARGV, OPTIONS, kernel_process, parent, until
 from .vs_code import VSCode
 
 IMPATIENT = "from copilot_kernel.frontend import vs_code; vs_code.DRAW_SECONDS = 0.5"
@@ -161,13 +162,8 @@ def test_an_interrupt_ends_the_cell_but_not_the_agent_which_ends_with_the_kernel
 
 
 def _agents(window: Window) -> list[psutil.Process]:
-    return [each for each in psutil.process_iter() if _is_agent(each, window)]
-
-
-def _is_agent(process: psutil.Process, window: Window) -> bool:
-    with suppress(psutil.Error):
-        return COMMAND[-1] in process.cmdline() and process.cwd() == str(window.path.parent)
-    return False
+    is_agent, folder = has_argument(COMMAND[-1]), str(window.path.parent)
+    return running(lambda process: is_agent(process) and process.cwd() == folder)
 
 
 def test_the_saved_file_tells_which_cell_asks_and_what_it_did_before_a_restart(

@@ -13,9 +13,10 @@ from copilot_kernel.undo.tree import Tree, digest_of
 
 from ..agent.command import COMMAND
 from ..agentd.brokers import agents, brokers, end_brokers
+from ..processes import children, gone, has_argument
 from .conftest import StartKernel
 from .ending import by_kill, by_shutdown
-from .front_end import LIMIT, OPTIONS, QUIET, FrontEnd, gone, is_status, parent, until
+from .front_end import LIMIT, OPTIONS, QUIET, FrontEnd, is_status, parent, until
 
 ON = {**QUIET, "COPILOT_KERNEL_WARM_START": "on"}
 SHORT = """
@@ -37,15 +38,7 @@ def runtime() -> Iterator[Path]:
 
 def agents_of(kernel: psutil.Process) -> list[psutil.Process]:
     """Without what undo runs."""
-    return [child for child in kernel.children(recursive=True) if COMMAND[-1] in command_line(child)]
-
-
-def command_line(process: psutil.Process) -> list[str]:
-    """Empty if it has ended."""
-    try:
-        return process.cmdline()
-    except psutil.NoSuchProcess:
-        return []
+    return children(kernel.pid, has_argument(COMMAND[-1]))
 
 
 def test_the_agent_starts_unnoticed_and_serves_the_first_prompt(start_kernel: StartKernel) -> None:
@@ -85,7 +78,7 @@ def test_opening_and_closing_a_notebook_leaves_nothing_behind(
     kernel = front_end.process
     if warmed:
         until(lambda: agents_of(kernel) if sharing == "off" else agents(runtime), "the agent is started")
-    processes = [kernel, *kernel.children(recursive=True)]
+    processes = [kernel, *children(kernel.pid)]
     end(front_end)
     until(lambda: all(map(gone, processes)) and not brokers(runtime), "the end of all processes")
     repository = Repository(Tree(str(tmp_path)), kept["COPILOT_KERNEL_STATE"] / "undo")

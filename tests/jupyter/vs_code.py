@@ -36,6 +36,7 @@ import psutil
 import zmq
 
 from ..limits import LIMIT
+from ..processes import children
 from .asked import WIDGET_VIEW
 from .front_end import FrontEnd, Message, models, parent
 
@@ -202,8 +203,8 @@ class VSCode:
     def interrupt(self, cell: Cell) -> None:
         """■, and wait for the end of the cell."""
         if self.language == "python":
-            family = psutil.Process(self.front_end.process.pid)
-            for process in (*family.children(recursive=True), family):
+            kernel = self.front_end.process
+            for process in (*children(kernel.pid), kernel):
                 with suppress(psutil.NoSuchProcess):
                     process.send_signal(signal.SIGINT)
         else:

@@ -11,21 +11,17 @@ import psutil
 from ..browser.lab import running_program
 from ..jupyter.front_end import until
 from ..limits import LIMIT
+from ..processes import running as running_processes
 
 
 def belonging_to(root: Path) -> list[psutil.Process]:
     """The processes that run in `root`, or have it in their command or environment, whoever their parent is."""
-    return [process for process in psutil.process_iter() if _belongs(process, str(root))]
+    return running_processes(lambda process: _belongs(process, str(root)))
 
 
 def _belongs(process: psutil.Process, root: str) -> bool:
-    try:
-        if process.status() == psutil.STATUS_ZOMBIE or process.pid == os.getpid():
-            return False
-        said = (*process.cmdline(), *process.environ().values(), process.cwd())
-    except psutil.Error:  # it is another user's, or has ended
-        return False
-    return any(root in each for each in said)
+    said = (*process.cmdline(), *process.environ().values(), process.cwd())
+    return process.pid != os.getpid() and any(root in each for each in said)
 
 
 def await_none_of(root: Path) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from ..jupyter.asked import ALLOW, Asked
-from ..jupyter.front_end import ARGV, gone, kernel_process, until
+from ..jupyter.front_end import ARGV, kernel_process, until
+from ..processes import children, gone
 from ..real.conftest import isolated
 
 __all__ = ["isolated"]  # a fixture
@@ -22,7 +23,7 @@ def test_a_kernel_of_process_1_works_and_leaves_nothing_behind(starts: tuple[str
         asked = Asked(front_end, "demo: slow 10 0.2\ncreate made.txt one\nask")
         asked.click(ALLOW)
         asked.look(1)
-        everything = [front_end.process, *front_end.process.children(recursive=True)]
+        everything = [front_end.process, *children(front_end.process.pid)]
         front_end.control("shutdown_request", {"restart": False})
         until(lambda: all(map(gone, everything)), "the end of all processes")
     assert (tmp_path / "work" / "made.txt").read_text() == "one"

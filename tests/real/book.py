@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import psutil
 
 from ..jupyter.front_end import FrontEnd, Outcome, kernel_process, until
 from ..limits import LIMIT
+from ..processes import children, facts
 from ..rendering.allowed import text_of
 from .agents import NOTES, Agent
 from .model import Model
@@ -80,11 +81,13 @@ class Notebook:
 
     def kill_agent(self) -> list[str]:
         """`kill -9` with all that it has started, until the kernel has seen it; the names of what was killed."""
-        killed = []
-        for process in self.front_end.process.children(recursive=True):
-            with suppress(psutil.NoSuchProcess):
-                killed.append(process.name())
-                process.kill()
+
+        def kill(process: psutil.Process) -> str:
+            name = process.name()
+            process.kill()
+            return name
+
+        killed = facts(kill, children(self.front_end.process.pid))
         until(self.has_no_agent, "the kernel sees that the agent is gone")
         return sorted(killed)
 
@@ -124,5 +127,4 @@ def opened(
 
 def running_here() -> list[str]:
     """The names of this namespace's processes, without the ended ones."""
-    found = psutil.process_iter(["name", "status"])
-    return sorted(each.info["name"] for each in found if each.info["status"] != psutil.STATUS_ZOMBIE)
+    return sorted(facts(psutil.Process.name))

@@ -19,6 +19,7 @@ from ..chat.people import Person
 from ..jupyter.front_end import no_settings, until
 from ..limits import LIMIT
 from ..ports import free_port
+from ..processes import has_argument, running
 from . import model
 from .agents import COPILOT, Agent
 from .book import Json, Notebook, opened
@@ -105,8 +106,8 @@ async def _allowing(agent: Agent) -> Json:
 
 def _agents(agent: Agent) -> list[psutil.Process]:
     """Processes that are the agent, without those that it started."""
-    found = [each for each in psutil.process_iter(["cmdline"]) if agent.arguments[-1] in (each.info["cmdline"] or ())]
-    return [each for each in found if each.ppid() not in {other.pid for other in found}]
+    found = running(has_argument(agent.arguments[-1]))
+    return running(lambda process: process.ppid() not in {other.pid for other in found}, found)
 
 
 # -- tests ----------------------------------------------------------------------------------------------------

@@ -16,12 +16,13 @@ from copilot_kernel.server.openai import completions
 from ..acp.scripted import Script
 from ..agent.command import COMMAND
 from ..agent.signin import log_in
+from ..processes import children, has_argument
 from .api import COPILOT, LIMIT, Api, scripted, until, user
 
 
 def agents() -> list[psutil.Process]:
     """Processes of the demo agent that we started."""
-    return [each for each in psutil.Process().children() if COMMAND[-1] in each.cmdline()]
+    return children(wanted=has_argument(COMMAND[-1]))
 
 
 # -- limits -----------------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from websockets.sync.client import connect
 from ..jupyter.front_end import until
 from ..limits import LIMIT
 from ..ports import free_port
+from ..processes import children
 
 PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
 TOKEN, KEY = "secret", "of the chat"
@@ -83,7 +84,7 @@ def test_start_status_stop(here: Here, port: int, tmp_path: Path) -> None:
     assert ask(port, "").headers["Location"].rstrip("?") == "/copilot/chat"
 
     (server,) = json.loads(here("status", "--json")[1])["servers"]
-    agents = psutil.Process(server["pid"]).children()
+    agents = children(server["pid"])
     expected = {"state": "running", "alone": True, "port": port, "models": ["scripted", "scripted-large"], "agents": 1}
     assert {name: server[name] for name in expected} == expected
     assert TOKEN not in json.dumps(server)
@@ -146,7 +147,7 @@ def test_without_a_terminal_an_interrupt_ends_it_and_its_agents(port: int) -> No
             chat.send(json.dumps({"action": "send", "text": "demo: create poem.txt roses"}))
             while json.loads(chat.recv(LIMIT)).get("event") != "tool_approval_request":
                 pass
-            agents = psutil.Process(server.pid).children()
+            agents = children(server.pid)
             server.send_signal(signal.SIGINT)
             assert server.wait(LIMIT) == 0
     finally:
