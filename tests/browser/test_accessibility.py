@@ -7,11 +7,11 @@ from typing import Any
 import nbformat
 import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption, UsageUpdate
+from copilot_kernel.conversation.changes import changes_of
 from copilot_kernel.conversation.model import ToolCall, Unasked
 from copilot_kernel.conversation.outcome import TurnOutcome
 from copilot_kernel.errors import AgentRefused
 from copilot_kernel.permissions.question import Question
-from copilot_kernel.rendering.changes import changes_of
 from copilot_kernel.rendering.entry import render, render_text
 from copilot_kernel.rendering.failure import render_failure
 from copilot_kernel.rendering.footer import footer_bundles, render_stopped

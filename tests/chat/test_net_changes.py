@@ -9,8 +9,8 @@ from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.chat import net_changes as module
 from copilot_kernel.chat.net_changes import net_changes
+from copilot_kernel.conversation.changes import FileChange, TurnChanges
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.rendering.changes import FileChange, TurnChanges
 from copilot_kernel.undo.record import ChangedFile
 from copilot_kernel.undo.tree import ABSENT, FileState
 

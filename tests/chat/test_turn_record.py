@@ -10,8 +10,8 @@ from copilot_kernel import chat
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import TurnOutcome
 from copilot_kernel.chat.turn_record import MAX_TITLE_CHARS, METADATA_KEY, metadata_of
+from copilot_kernel.conversation.changes import FileChange, changes_of
 from copilot_kernel.conversation.model import ToolCall, Unasked
-from copilot_kernel.rendering.changes import FileChange, changes_of
 
 from ..rendering.hostile import HOSTILE
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Diff, Location, PermissionOption
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions.inputs import FILE_KINDS
+from copilot_kernel.permissions.call_input import FILE_KINDS
 from copilot_kernel.permissions.policy import (
     ALLOWED_BY_MODE,
     NO_ALLOW_ONCE,

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions import drives
 from copilot_kernel.permissions.policy import PolicyContext, Rules, decide, paths
+from copilot_kernel.system import drives
 
 OPTIONS = tuple(PermissionOption(kind, kind, kind) for kind in ("allow_once", "reject_once"))
 ROOT, HOME = drives.inward(r"C:\proj"), drives.inward(r"C:\Users\me")

@@ -5,20 +5,15 @@ from dataclasses import replace
 
 import pytest
 from copilot_kernel.conversation.excerpt import Excerpt
+from copilot_kernel.conversation.line_diff import Change, DiffLine, between, between_cells, compared, parse_unified
 from copilot_kernel.rendering import highlight
 from copilot_kernel.rendering.diff import (
     MAX_COLOURED_CHARS,
     MAX_COLOURED_LINES,
-    Change,
-    DiffLine,
     amount,
-    between,
-    between_cells,
     change_html,
-    compared,
     diff_html,
     diff_text,
-    parse_unified,
     unified,
 )
 from copilot_kernel.rendering.markup import ADDED_WORDS, REMOVED_WORDS

@@ -4,15 +4,15 @@ import json
 
 import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption, PlanEntry
+from copilot_kernel.conversation.inputs import commands
 from copilot_kernel.conversation.model import Message, Notice, Plan, ToolCall, Unasked
-from copilot_kernel.permissions.inputs import commands
+from copilot_kernel.conversation.raw import NOT_JSON
 from copilot_kernel.permissions.question import Question, RuleOffer
 from copilot_kernel.rendering.entry import render, render_group
 from copilot_kernel.rendering.markup import AMBER
 from copilot_kernel.rendering.own_tools import NOTICE_OF_READS
 from copilot_kernel.rendering.plain import visible_line
 from copilot_kernel.rendering.question import QuestionView
-from copilot_kernel.rendering.raw import NOT_JSON
 from copilot_kernel.rendering.status import render_status
 from copilot_kernel.rendering.typed_answer import line_prompt
 from hypothesis import given, settings

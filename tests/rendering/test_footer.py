@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Diff, UsageUpdate
+from copilot_kernel.conversation.changes import FileChange, TurnChanges, changes_of
+from copilot_kernel.conversation.line_diff import between
 from copilot_kernel.conversation.model import ToolCall, Unasked
 from copilot_kernel.conversation.outcome import FAILED, TurnOutcome
-from copilot_kernel.rendering.changes import FileChange, TurnChanges, changes_of
-from copilot_kernel.rendering.diff import between
 from copilot_kernel.rendering.footer import (
     ALSO,
     MAX_ALSO_LINES,

@@ -4,10 +4,10 @@ import pytest
 from copilot_kernel.acp.messages import Diff, Location, TerminalContent, TextBlock
 from copilot_kernel.conversation.excerpt import Excerpt
 from copilot_kernel.conversation.model import Unasked
+from copilot_kernel.conversation.raw import output_of
 from copilot_kernel.rendering.entry import is_lookup, render
 from copilot_kernel.rendering.markup import AMBER, INDENT, RED
 from copilot_kernel.rendering.output import MAX_GROWING_CHARS
-from copilot_kernel.rendering.tool_call import output_of
 
 from .allowed import text_of
 from .samples import GIT_DIFF, call

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import anyio
 
+from ..conversation import inputs
 from ..conversation.model import Conversation, Message, Plan
-from ..permissions import inputs
 from ..rendering.plain import visible_line
 from ..rendering.status import ASKING
 

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from functools import partial
 
 from ..acp.messages import Diff
+from ..conversation import inputs
 from ..conversation.excerpt import Excerpt, find_excerpt
 from ..conversation.model import ToolCall
 from ..host import is_tracked, read_for_display
-from ..permissions import inputs
 from .state import CallStage, ConversationState
 
 MAX_LOCATED_BYTES = 2 * 1024 * 1024

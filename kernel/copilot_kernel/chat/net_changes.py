@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
+from ..conversation.changes import FileChange, TurnChanges, What, changes_of
 from ..conversation.excerpt import Excerpt
+from ..conversation.line_diff import MAX_SHOWN_LINES, Change, compared, counted
 from ..errors import HostError, HostMissing
 from ..host import read_for_display
-from ..rendering.changes import FileChange, TurnChanges, What, changes_of
-from ..rendering.diff import MAX_SHOWN_LINES, Change, compared, counted
 from ..rendering.highlight import language_of, load
 from ..undo.record import is_deleted, is_new
 from .diff_locator import MAX_DIFFS, MAX_LOCATED_BYTES

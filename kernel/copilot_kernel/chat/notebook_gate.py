@@ -21,13 +21,12 @@ from ..acp.messages import (
     TextBlock,
     ToolCallUpdate,
 )
-from ..conversation import calls
+from ..conversation import calls, inputs
 from ..conversation.model import ToolCall
 from ..mcp_config import OWN_SERVER
 from ..notebook.content import fenced
 from ..notebook.live import NotebookError
 from ..notebook.tools import GateDecision, InvalidArguments, Proposal, Tool, tools_for
-from ..permissions import inputs
 from ..rendering.own_tools import NOTICE_OF_READS, own_tool
 from .operations import is_planning
 from .our_calls import OurCalls

@@ -18,10 +18,11 @@ from ..acp.lenient import as_dict, as_id
 from ..acp.messages import Diff, Json, Location, TerminalContent, ToolCallUpdate
 from ..acp.results import short_name
 from ..config import Settings, state_folder
+from ..conversation import inputs
 from ..conversation.model import Entry, ToolCall
 from ..errors import HostError, HostMissing, HostRefused
 from ..host import ExitStatus, Files, ProjectPath, TerminalCommand, Terminals, prepare
-from ..permissions import inputs
+from ..permissions import call_input
 from ..permissions.policy import PLAN
 from .agent import RunningAgent
 from .our_calls import OUR_PREFIX
@@ -221,7 +222,7 @@ def _shows(call: ToolCall, place: ProjectPath, content: str) -> bool:
     diffs = [part for part in call.content if isinstance(part, Diff)]
     if call.kind != "edit" or any(diff.new_text != content for diff in diffs):
         return False
-    paths = inputs.read(call).paths
+    paths = call_input.read(call).paths
     return bool(paths) and all(_leads_to(path, place) for path in paths)
 
 

@@ -17,11 +17,11 @@ import anyio
 from msgspec import structs
 
 from ..acp.messages import PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate, Update
-from ..conversation import calls, reduce
+from ..conversation import calls, inputs, reduce
+from ..conversation.inputs import FOLDER_NAMES
 from ..conversation.model import Conversation, ToolCall
 from ..errors import UsageError
-from ..permissions import inputs, policy
-from ..permissions.inputs import FOLDER_NAMES
+from ..permissions import call_input, policy
 from ..permissions.ledger import Ledger
 from ..permissions.policy import Decision
 from ..permissions.question import PermissionAnswer, Question
@@ -130,11 +130,11 @@ def _matched(request: ToolCallUpdate, now: Conversation) -> ToolCallUpdate:
     meant only by a request of its kind.
     """
     words = calls.merged(ToolCall(-1, now.turn, request.id), request)
-    found = [each for each in unfinished(now) if not each.outcome.asked and inputs.describes(words, each)]
+    found = [each for each in unfinished(now) if not each.outcome.asked and call_input.describes(words, each)]
     kind = found[0].kind if len(found) == 1 else ""
     if words.kind != kind and (words.kind != "other" or kind in ("", "read", "search")):
         return request
-    return ToolCallUpdate(found[0].call_id, meta={"question": "\n".join(inputs.described(words))})
+    return ToolCallUpdate(found[0].call_id, meta={"question": "\n".join(call_input.described(words))})
 
 
 def _asked_about(call: ToolCall, folder: str) -> tuple[object, ...]:
@@ -198,7 +198,7 @@ class Approvals:
 
     def has_denied(self, call: ToolCall) -> bool:
         """Return True if a request of the same turn that named no call was about `call`, and was denied."""
-        return any(each.turn == call.turn and inputs.describes(each, call) for each in self._denied)
+        return any(each.turn == call.turn and call_input.describes(each, call) for each in self._denied)
 
     def take_operation(self, call: ToolCall) -> bool:
         """Return True if `call` shows one of our operations, and consume it: each accounts for one call."""

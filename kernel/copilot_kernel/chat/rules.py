@@ -21,17 +21,18 @@ from anyio import to_thread
 from ..acp.locate import deny_patterns, located
 from ..acp.messages import PermissionOption
 from ..config import PLAN, SANDBOXED, UNREAD, Settings, config_files, state_folder, user_file
+from ..conversation import inputs
 from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
 from ..kept_files import VERSION, UnknownVersion, check_version, replace_file
 from ..notebook.live import LiveNotebook
-from ..permissions import inputs, policy
-from ..permissions.drives import disk_path, policy_path
+from ..permissions import policy
 from ..permissions.grants import ACCEPT_EDITS, ACCEPTING
 from ..permissions.policy import Decision, PolicyContext
 from ..permissions.request import PolicyRequest
 from ..permissions.rulebook import HERE, Kind, Rulebook
 from ..programs import own_paths
+from ..system.drives import disk_path, policy_path
 
 # Seconds until a path counts as unknown: a disk that hangs must not hold up the question.
 PATH_SECONDS = 2.0

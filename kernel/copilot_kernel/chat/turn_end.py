@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from ..conversation.changes import TurnChanges, changes_of
 from ..conversation.outcome import TurnOutcome
 from ..notebook.live import LiveNotebook
-from ..rendering.changes import TurnChanges, changes_of
 from ..rendering.failure import render_failure
 from ..rendering.footer import footer_bundles
 from ..rendering.markup import Bundle

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..conversation import inputs, raw
+from ..conversation.changes import FileChange, TurnChanges
 from ..conversation.model import ToolCall
 from ..conversation.outcome import TurnOutcome
-from ..permissions import inputs
-from ..rendering.changes import FileChange, TurnChanges, exit_code_of
 from ..rendering.plain import visible_line
 
 METADATA_KEY = "copilot_kernel"
@@ -53,7 +53,7 @@ def _call(call: ToolCall) -> Json:
         "kind": call.kind,
         "status": call.status,
         **_known(
-            exit_code=exit_code_of(call),
+            exit_code=raw.exit_code_of(call),
             decision=visible_line(call.decision),
             unasked="" if covers else visible_line(unasked),
             covered_by=visible_line(unasked) if covers else "",

@@ -16,13 +16,13 @@ from ..acp.results import short_name
 from ..chat import TurnOutcome
 from ..chat.turn_record import METADATA_KEY, SCHEMA_MEMBER, SCHEMA_VERSION, metadata_of
 from ..config import LANGUAGE
+from ..conversation.changes import changes_of
 from ..conversation.model import Message, ToolCall
 from ..errors import CopilotError, UsageError
 from ..frontend.cell import clean
 from ..frontend.slot_items import picture
 from ..frontend.slots import Slots
 from ..jupyter.kernel import CopilotKernel
-from ..rendering.changes import changes_of
 from ..rendering.footer import footer_bundles
 from ..store.turns import PastTurn
 

@@ -15,11 +15,11 @@ from typing import TypeVar
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
 from ..chat.turn_end import TurnEnd
+from ..conversation.changes import TurnChanges
 from ..conversation.model import Attachment, Entry, Message
 from ..errors import trace
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.attachment import context_name
-from ..rendering.changes import TurnChanges
 from .batch import Batch
 from .cell import Cell
 from .console import Console

@@ -22,8 +22,8 @@ from typing import BinaryIO
 from anyio import CapacityLimiter, to_thread
 
 from ..errors import HostError, HostMissing, HostRefused
-from ..permissions.drives import spelling_problem
 from ..permissions.paths import is_never_written, protection
+from ..system.drives import spelling_problem
 from ..system.files import keep_rights
 from ..system.folders import OpenFolder
 

@@ -13,7 +13,7 @@ from ..errors import UsageError
 
 if TYPE_CHECKING:
     from ..chat import TurnOutcome
-    from ..rendering.changes import FileChange
+    from ..conversation.changes import FileChange
     from ..undo.record import ListedChange
 
 
@@ -69,7 +69,7 @@ class Turn:
         """Net change of each file, as the tool calls of this turn report it: path, what (new, changed, deleted, moved),
         added, removed (lines).
         """
-        from ..rendering.changes import changes_of
+        from ..conversation.changes import changes_of
 
         return changes_of(self.tool_calls).files
 

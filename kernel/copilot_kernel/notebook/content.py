@@ -12,10 +12,10 @@ from difflib import SequenceMatcher
 from itertools import chain, groupby, takewhile
 from typing import Any, NamedTuple
 
+from ..conversation.raw import as_json
 from ..redaction import redactor
 from ..rendering.output import final_lines
 from ..rendering.plain import ESCAPE
-from ..rendering.raw import as_json
 from ..tags import tagged
 from .live import NotebookCell, Output, VariableSummary
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
-from .drives import spelling_problem
+from ..system.drives import spelling_problem
 from .paths import Places, ResolvedPath, glob_protection
 from .programs import is_filter, only_shows, program_name, questionable, wrapper_length
 from .shell import CommandLine, parse_line

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..config import SANDBOXED
-from .drives import disk_path
-from .inputs import FILE_KINDS
+from ..system.drives import disk_path
+from .call_input import FILE_KINDS
 from .paths import ResolvedPath, glob_protection
 from .request import CHANGING, PolicyRequest
 from .rulebook import NAME_OF, Rule

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..acp.messages import PermissionOption
+from ..conversation import inputs
 from ..conversation.model import ToolCall
-from . import inputs
-from .deny import changed_settings
+from . import call_input
 from .policy import Decision, decider
 from .question import AnsweredBy, PermissionAnswer
 from .request import PolicyContext, PolicyRequest
+from .restrictions import changed_settings
 
 MAX_LEDGER_ENTRIES = 1_000  # the newest decisions are kept
 MAX_SUBJECT = 300  # characters of what a decision was about
@@ -61,7 +62,7 @@ def subject_of(call: ToolCall) -> str:
 
     A tool of an MCP server is named, whatever it is given.
     """
-    given = inputs.read(call)
+    given = call_input.read(call)
     commands = () if inputs.mcp_tool(call) else given.commands
     paths = (path for path in given.paths if path not in call.best_title)
     names = (inputs.title(call) or call.name or call.kind, *paths)
@@ -111,7 +112,7 @@ def why_covered(request: PolicyRequest, decision: Decision, always_allowed: Iter
 
 
 def _same_subject(request: PolicyRequest, earlier: ToolCall) -> str | None:
-    call, given, before = request.call, request.given, inputs.read(earlier)
+    call, given, before = request.call, request.given, call_input.read(earlier)
     if call.kind != earlier.kind or given.is_gate != before.is_gate:
         return None
     if given.commands or before.commands or call.kind == "execute":

@@ -10,7 +10,7 @@ import posixpath
 import shlex
 from collections.abc import Iterator
 
-from .drives import in_rule
+from ..system.drives import in_rule
 from .patterns import host_of
 from .question import RuleOffer
 from .request import PolicyRequest

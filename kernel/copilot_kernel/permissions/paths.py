@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-from .drives import policy_path, spelling_problem
+from ..system.drives import policy_path, spelling_problem
 
 MAX_PATH = 4096
 MAX_DEPTH = 100

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
-from .drives import inward
+from ..system.drives import inward
 from .paths import Places, below, is_too_deep, name_fits, plain_name
 from .shell import invisible
 

@@ -14,15 +14,16 @@ from typing import Literal
 from ..acp.messages import PermissionOption
 from ..config import MODE_NAMES, PLAN, SANDBOXED
 from ..conversation.model import ToolCall
-from . import drives, inputs
-from .deny import changed_settings, matches, possible_rule
-from .drives import policy_path
+from ..system import drives
+from ..system.drives import policy_path
+from . import call_input
 from .grants import BYPASS, Grant, grant, is_trusted
 from .offers import offers, rule_problem
 from .programs import starts_programs
 from .question import Question, RuleOffer
 from .remote import added_hosts
 from .request import CHANGING, EXTRA_FIELD, ONLY_WORDS, PolicyContext, PolicyRequest, contradiction, paths
+from .restrictions import changed_settings, matches, possible_rule
 from .rulebook import NAME_OF, Rule, Rules, parse
 
 __all__ = ["BYPASS", "PLAN", "Decision", "PolicyContext", "Rules", "decide", "paths", "reject"]
@@ -170,7 +171,7 @@ def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[s
     named_files = kind in ("read", "edit", "delete", "move")
     gaps = (
         (bool(limits) and given.is_too_large, "The input is too large to check."),
-        (bool(limits) and inputs.described(request.call), ONLY_WORDS),
+        (bool(limits) and call_input.described(request.call), ONLY_WORDS),
         (commands and given.commands and given.unknown_member, EXTRA_FIELD.format(given.unknown_member)),
         ((commands or paths) and kind == "execute" and not given.commands, "The call does not name its command."),
         (servers and kind in ("other", "execute") and not (given.commands or given.tool), NO_TOOL),

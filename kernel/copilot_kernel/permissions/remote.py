@@ -11,7 +11,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..acp.messages import Diff
-from . import inputs
+from ..conversation import inputs
+from . import call_input
 from .request import PolicyRequest
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _is_markdown(request: PolicyRequest) -> bool:
 
 def _changes(request: PolicyRequest) -> Iterator[tuple[str, str]]:
     """Old and new text of each change; without a diff, all that the call says is new."""
-    texts = [value for _, value in inputs.leaves(request.call.raw_input) if value not in request.given.paths]
+    texts = [value for _, value in call_input.leaves(request.call.raw_input) if value not in request.given.paths]
     diffs = [(part.old_text or "", part.new_text) for part in request.call.content if isinstance(part, Diff)]
     patches = [(_side("-", text), _side("+", text)) for text in texts if _PATCH.search(text)]
     yield from (*diffs, *patches) or (("", text) for text in texts)

@@ -9,15 +9,16 @@ from functools import cached_property
 from itertools import chain
 
 from ..acp.messages import Diff
+from ..conversation import inputs
 from ..conversation.model import ToolCall
-from . import inputs
+from ..system.drives import policy_path
+from . import call_input
+from .call_input import FILE_KINDS, CallInput
 from .commands import CommandVerdict, Words, judge_line, path_pieces, working_folders
-from .drives import parse_command, policy_path
-from .inputs import FILE_KINDS, CallInput
 from .paths import MAX_PATH, Places, ResolvedPath
 from .programs import only_shows
 from .rulebook import Rules
-from .shell import CommandLine
+from .shell import CommandLine, parse_command
 
 CHANGING = frozenset({"edit", "delete", "move"})
 ONLY_WORDS = "The request has only words."
@@ -59,7 +60,7 @@ class PolicyRequest:
 
     @cached_property
     def given(self) -> CallInput:
-        return inputs.read(self.call)
+        return call_input.read(self.call)
 
     @cached_property
     def claimed_tools(self) -> tuple[str, ...]:
@@ -189,7 +190,7 @@ def is_another(now: ToolCall, allowed: ToolCall, cwd: str) -> bool:
 
     What was not named then may be named now: agents add details while a call runs.
     """
-    after, before = inputs.read(now), inputs.read(allowed)
+    after, before = call_input.read(now), call_input.read(allowed)
     is_moved = bool(after.folder) and _whole(after.folder or "", cwd) != _whole(before.folder or cwd, cwd)
     known = _named_files(allowed, cwd)
     is_elsewhere = now.kind in CHANGING and bool(known) and not _named_files(now, cwd) <= known
@@ -206,7 +207,7 @@ def _with_kind(request: PolicyRequest) -> Iterator[str]:
     is_known = kind in FILE_KINDS | _READING | {"execute"}
     has_own_folder = given.folder and any(not policy_path(path).startswith("/") for path in given.paths)
     signs = (
-        (inputs.described(request.call), ONLY_WORDS),
+        (call_input.described(request.call), ONLY_WORDS),
         (given.is_gate, "The agent asks for access outside your project: more than this call names."),
         (is_known and given.scripts, "The input contains a script that is not declared as a command."),
         (
@@ -228,7 +229,7 @@ def _with_diffs(request: PolicyRequest) -> Iterator[str]:
     """A diff's header may have `a/` or `b/` before its path, and leave out where it begins."""
     cwd = request.context.cwd
     known = {_whole(path, cwd) for path in request.given.paths}
-    for name in inputs.diffed(request.call) if known else ():
+    for name in call_input.diffed(request.call) if known else ():
         names = {name, name[2:] if name[1:2] == "/" else name}
         if known.isdisjoint(_whole(start + each, cwd) for each in names for start in ("", "/")):
             yield f"The diff is of `{name}`, which the call does not name otherwise."
@@ -238,7 +239,7 @@ def _with_earlier(request: PolicyRequest) -> Iterator[str]:
     call, given, earlier, cwd = request.call, request.given, request.earlier, request.context.cwd
     if earlier is None:
         return
-    before = inputs.read(earlier)
+    before = call_input.read(earlier)
     was = {_whole(path, cwd) for path in before.paths}
     is_moved = bool(before.folder and given.folder and before.folder != given.folder)
     changes = {

@@ -11,8 +11,16 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from ..system import drives
+
+NOT_PLAIN = (
+    "On Windows, rules allow only lines of letters, digits, blanks, `_ . / \\ : = + -` and words in double quotes."
+)
+# cmd, PowerShell and programs agree about nothing else: not about a quote inside a word, or a backslash before one.
+_WORD = r'(?:[A-Za-z0-9_./\\:=+-]+|"(?:[A-Za-z0-9_ ./\\:=+-]*[A-Za-z0-9_ ./:=+-])?")'
+_PLAIN = re.compile(rf" *{_WORD}(?: +{_WORD})* *")
 # Nobody reads a longer command to its end.
 MAX_LINE_CHARS = 10_000
 MAX_COMMANDS = 50
@@ -39,6 +47,17 @@ class CommandLine:
     def is_piped(self, index: int) -> bool:
         """True if the command reads the output of the one before it."""
         return index > 0 and self.operators[index - 1] in ("|", "|&")
+
+
+def parse_command(text: str) -> CommandLine:
+    """The command line as the shell here takes it; unclear wherever shells may disagree."""
+    return parse_plain(text) if drives.WINDOWS else parse_line(text)
+
+
+def parse_plain(text: str) -> CommandLine:
+    """A line for cmd or PowerShell, whose backslashes separate folders; all but plain words makes it unclear."""
+    line = parse_line(text.replace("\\", "/"))
+    return line if line.unclear or _PLAIN.fullmatch(text) else replace(line, unclear=NOT_PLAIN)
 
 
 def parse_line(text: str) -> CommandLine:

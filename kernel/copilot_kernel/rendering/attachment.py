@@ -10,11 +10,11 @@ from urllib.parse import unquote, urlsplit
 
 from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink, TextBlock, UnknownBlock
 from ..conversation.model import Attachment
+from ..conversation.raw import as_json
 from .markdown import to_html
 from .markup import GREY, UNDERLINED, Bundle, Shown, bundle, card, escape, exposed, fold, muted, named, pre, row
 from .output import shortened
 from .plain import clean, one_line, prose, unbroken, visible_line, visible_text
-from .raw import as_json
 
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _DRAWING = "image/svg+xml"

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterator, Mapping
 
+from ..conversation.matching import split_lines
 from .markdown import to_html
 from .markup import DEFERRED
-from .plain import split_lines
 
 KIB = 1024
 # (number of the first piece beyond, characters).

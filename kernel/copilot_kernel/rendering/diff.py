@@ -1,4 +1,4 @@
-"""A change of a file or cell: computed from two texts or read from an agent's unified diff, drawn as HTML or text.
+"""A change of a file or cell, drawn as HTML or as the text of a unified diff.
 
 A permission request and a finished tool call show the same: a unified diff whose first changes are in view, and the
 rest under a fold that says how much it is. Numbers and marks are `inert`, so browsers neither select nor copy them;
@@ -8,15 +8,11 @@ JupyterLab's sanitiser keeps that in a saved notebook that is opened untrusted, 
 from __future__ import annotations
 
 import re
-import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
-from typing import Literal, NamedTuple, cast
 
-from ..conversation.excerpt import Excerpt
+from ..conversation.line_diff import MAX_SHOWN_LINES, Change, DiffLine
 from .highlight import coloured_lines, in_colour, language_of
 from .markup import (
     ADDED,
@@ -30,24 +26,17 @@ from .markup import (
     muted,
     pre,
 )
-from .matching import Mark, match
-from .plain import split_lines, visible_line, visible_text
+from .plain import visible_line, visible_text
 
 Runs = Sequence[tuple[str, str]]
 """Colour, perhaps none, and text."""
 
 _IN_VIEW, _FEW = 12, 4
 """Changed lines that are shown unfolded, and how many more are not worth a fold."""
-MAX_SHOWN_LINES = 2_000
-"""Limit of a tool call; a permission request shows all."""
 MAX_COLOURED_CHARS, MAX_COLOURED_LINES = 6_000, 500
 """A longer change has no syntax colours: they would be most of a notebook."""
 _MAX_COMPARED_CHARS = 500
 """Limit of a line whose changed words are marked."""
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
-_HEADER = re.compile(
-    r"(?:diff --git |Index: |={9,}$|index |--- |\+\+\+ |(?:new|deleted|create|old) file mode |similarity |rename )"
-)
 # Emoji and letters with joiners stay whole.
 _WORD = re.compile(r"(?:\w|[^\x00-\x7f])+|.")
 _ROUGH = "Too long to compare line by line: everything between the common start and the common end is replaced."
@@ -60,147 +49,11 @@ _INERT = '<span inert style="opacity:0.7">'
 _LINES = "line-height:1.4;font-size:13px;overflow-wrap:anywhere;word-break:normal"
 
 
-class DiffLine(NamedTuple):
-    """One line of a change. `old` and `new` count from 1; mark @ starts a hunk and holds its heading.
-
-    `ends`: a newline follows.
-    """
-
-    mark: Mark
-    text: str
-    old: int | None = None
-    new: int | None = None
-    ends: bool = True
-
-
-@dataclass(frozen=True)
-class Change:
-    """Change of one file or cell.
-
-    `is_numbered`: the line numbers are those of the file; else they only count, and are not shown. `is_rough`: it was
-    too long to match line by line. `left_out`: how many added
-    and removed lines are not among `lines`.
-    """
-
-    lines: tuple[DiffLine, ...]
-    what: Literal["new file", "new cell", "deleted", "changed"] = "changed"
-    is_numbered: bool = True
-    is_rough: bool = False
-    left_out: tuple[int, int] = (0, 0)
-
-    @cached_property
-    def _counts(self) -> Counter[str]:
-        added, removed = self.left_out
-        return Counter(line.mark for line in self.lines) + Counter({"+": added, "-": removed})
-
-    def count(self, mark: Mark) -> int:
-        """Number of lines with that mark."""
-        return self._counts[mark]
-
-    def same_edit(self, other: Change) -> bool:
-        """Both add and remove the same lines, whatever the context."""
-        ours, theirs = (
-            [(line.mark, line.text) for line in change.lines if line.mark in "+-"] for change in (self, other)
-        )
-        return ours == theirs and self.left_out == other.left_out
-
-
-# -- reading and computing --------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=32)
-def between(old: str | None, new: str, excerpt: Excerpt | None = None, most: int = sys.maxsize) -> Change:
-    """The change from `old` (None or empty: a new file) to `new`; `excerpt`: where in the file they are.
-
-    Of a new file, or one that is too long to match line by line, `most` of the changed lines are kept.
-    """
-    return compared(old, new, excerpt, most)
-
-
-def compared(old: str | None, new: str, excerpt: Excerpt | None = None, most: int = sys.maxsize) -> Change:
-    """`between`, for texts that are too long to be remembered."""
-    if not old:
-        added = split_lines(new)
-        hunk = _hunk((("+", line) for line in added[:most]), 1, 1) if new else ()
-        return Change(tuple(hunk), "new file", left_out=(max(len(added) - most, 0), 0))
-    if excerpt is not None:
-        old, new = (f"{excerpt.before}{text}{excerpt.after}" for text in (old, new))
-    open_end = "" if excerpt or old.endswith("\n") or new.endswith("\n") or not new else "\n"
-    matched = match(old + open_end, new + open_end, most)
-    number = excerpt.line if excerpt else 1
-    changed = [line for hunk in matched.hunks for line in _hunk(hunk.lines, number + hunk.old, number + hunk.new)]
-    is_numbered = excerpt is not None or not changed
-    return Change(tuple(changed), is_numbered=is_numbered, is_rough=matched.is_rough, left_out=matched.left_out)
-
-
-def counted(old: str | None, new: str) -> Change:
-    """The change from `old` to `new` without its lines: how many were added and removed, wherever they stand."""
-    before, after = (Counter(split_lines(text)) for text in (old or "", new))
-    left_out = (after - before).total(), (before - after).total()
-    return Change((), "changed" if old else "new file", is_numbered=False, is_rough=bool(old), left_out=left_out)
-
-
-def between_cells(old: str | None, new: str) -> Change:
-    """The change of a whole cell, which ends without a newline, from `old` (None or empty: a new cell) to `new`."""
-    change = between(old, new)
-    what = "new cell" if change.what == "new file" else change.what
-    return Change(tuple(line._replace(ends=True) for line in change.lines), what, is_rough=change.is_rough)
-
-
-def parse_unified(text: str) -> Change | None:
-    """The change in a unified diff (plain or of git); None if `text` is not one, or is about several files."""
-    head, *hunks = re.split(r"^(?=@@ )", text.strip("\n"), flags=re.MULTILINE)
-    if not hunks or any(line and not _HEADER.match(line) for line in head.splitlines()):
-        return None
-    parsed: list[DiffLine] = []
-    for hunk in hunks:
-        found = _parse_hunk(hunk)
-        if found is None:
-            return None
-        parsed += found
-    return Change(tuple(parsed), _fate(head, hunks[0].startswith("@@ -0,0 ")))
-
-
 def unified(change: Change, path: str) -> str:
     """`change` as the text of a unified diff; where the line numbers are not known, its hunks are headed `@@ … @@`."""
     old = "/dev/null" if change.what.startswith("new") else path
     new = "/dev/null" if change.what == "deleted" else path
     return "\n".join((f"--- {old}", f"+++ {new}", *_unified_lines(change)))
-
-
-def _hunk(marked: Iterable[tuple[Mark, str]], old: int, new: int, heading: str = "") -> Iterator[DiffLine]:
-    """Lines (with their ends) and their marks, numbered from `old` and `new` on."""
-    yield DiffLine("@", heading, old, new)
-    for mark, text in marked:
-        is_old, is_new = mark != "+", mark != "-"
-        yield DiffLine(
-            mark, text.removesuffix("\n"), old if is_old else None, new if is_new else None, text.endswith("\n")
-        )
-        old, new = old + is_old, new + is_new
-
-
-def _parse_hunk(hunk: str) -> list[DiffLine] | None:
-    found = _HUNK.match(hunk)
-    if found is None:
-        return None
-    marked: list[tuple[Mark, str]] = []
-    for text in hunk.removesuffix("\n").split("\n")[1:]:
-        mark = text[:1] or " "
-        if mark == "\\" and marked:
-            marked[-1] = marked[-1][0], marked[-1][1].removesuffix("\n")
-        elif mark in "+- ":
-            marked.append((cast(Mark, mark), f"{text[1:]}\n"))
-        else:
-            return None
-    return list(_hunk(marked, int(found[1][:12]), int(found[3][:12]), found[5].strip()))
-
-
-def _fate(head: str, starts_empty: bool) -> Literal["new file", "deleted", "changed"]:
-    if re.search(r"^(?:--- (?:a/)?/?dev/null|(?:new|create) file mode)", head, re.MULTILINE) or starts_empty:
-        return "new file"
-    if re.search(r"^(?:\+\+\+ (?:b/)?/?dev/null|deleted file mode)", head, re.MULTILINE):
-        return "deleted"
-    return "changed"
 
 
 def _unified_lines(change: Change) -> Iterator[str]:

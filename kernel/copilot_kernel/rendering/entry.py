@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from ..acp.messages import Speaker
+from ..conversation import inputs, raw
 from ..conversation.calls import is_of_sub_agent
+from ..conversation.changes import line_counts
 from ..conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
-from ..permissions import inputs
-from . import raw
 from .attachment import attachment, render_attachment
-from .changes import line_counts
 from .markdown import to_html
 from .markup import (
     AMBER,

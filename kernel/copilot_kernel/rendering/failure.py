@@ -7,6 +7,7 @@ from itertools import groupby
 from textwrap import dedent
 
 from ..acp.messages import AuthMethod
+from ..conversation.raw import as_json
 from ..errors import AgentNotFound, AgentRefused, AuthRequired, CopilotError, ModelFailed
 from .markup import (
     CELL_COMMAND,
@@ -29,7 +30,6 @@ from .markup import (
 )
 from .output import ansi_text, shortened
 from .plain import one_line, prose
-from .raw import as_json
 from .report import CELL, Wording
 
 _DETAILS = "Technical details"

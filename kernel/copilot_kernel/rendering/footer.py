@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
+from ..conversation.changes import FileChange, TurnChanges, kinds_of, line_counts
 from ..conversation.outcome import FAILED, TurnOutcome
-from .changes import FileChange, TurnChanges, kinds_of, line_counts
 from .diff import diff_html
 from .markup import (
     AMBER,

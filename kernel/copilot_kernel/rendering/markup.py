@@ -15,7 +15,7 @@ from posixpath import normpath
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from ..permissions.drives import has_drive, shown_path
+from ..system.drives import has_drive, shown_path
 from .plain import CODE_SPAN, is_visible, prose, visible, visible_line
 
 Bundle = dict[str, Any]

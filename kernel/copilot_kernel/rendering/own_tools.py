@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..acp.lenient import as_dict, as_str
+from ..conversation import inputs
 from ..conversation.model import ToolCall
 from ..mcp_config import OWN_SERVER
-from ..permissions import inputs
 from .plain import one_line
 
 RUN_PYTHON = "run_python"

@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from io import StringIO
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -108,11 +107,6 @@ def hidden_warning(texts: Iterable[str]) -> str:
     if len(found) > _MAX_NAMED:
         names.append(f"{len(found) - _MAX_NAMED} other kinds")
     return f"Hidden characters, each shown as a code in ⟨⟩: {', '.join(names)}."
-
-
-def split_lines(text: str) -> list[str]:
-    """Lines with their ends, split at line feeds only (`str.splitlines` knows other ends)."""
-    return StringIO(text, newline="\n").readlines()
 
 
 def _unit(run: str, at: int, *, is_code: bool) -> tuple[str, str]:

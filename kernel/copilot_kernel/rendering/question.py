@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from ..permissions import inputs
+from ..conversation import inputs
+from ..conversation.line_diff import Change
+from ..conversation.matching import split_lines
 from ..permissions.question import Question
-from .diff import Change, change_html, folded_lines, named_change, remarks, unified
+from .diff import change_html, folded_lines, named_change, remarks, unified
 from .highlight import exposed_code
 from .markup import (
     AMBER,
@@ -34,7 +36,7 @@ from .markup import (
     without_buttons,
 )
 from .permission_options import STANDING, WHY, agents_words, is_for_a_reason, label, remembered, without_always
-from .plain import hidden_warning, quoted, split_lines, visible_line, visible_text
+from .plain import hidden_warning, quoted, visible_line, visible_text
 from .subject import SUBFOLDER, LocatedPath, remarks_on, subject
 from .tool_call import languages_of
 

@@ -12,16 +12,14 @@ from typing import Any
 
 from ..acp.lenient import as_str
 from ..acp.messages import Diff, TerminalContent, TextBlock, ToolContent
+from ..conversation import inputs, raw
+from ..conversation.line_diff import Change, between, between_cells, parse_unified
 from ..conversation.model import ToolCall
-from ..permissions import inputs
-from ..permissions.drives import has_drive, rules_of
 from ..permissions.question import Question
-from . import raw
+from ..system.drives import has_drive, rules_of
 from .attachment import attachment
-from .diff import Change, between, between_cells, parse_unified
 
 _HEADER = re.compile(r"^(?:---|\+\+\+) (?:[ab]/(?=.))?([^\t\n]+)", re.MULTILINE)
-_FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _OUTSIDE = "outside the project"
 _SHELL = r"\b(?:(?:ba|da|k|z)?sh|python[\d.]*|node|perl|ruby)\b"
 _REMARKS = (
@@ -139,14 +137,8 @@ def change_of(call: ToolCall, diff: Diff, most: int = sys.maxsize) -> Change:
     return change
 
 
-def unfenced(text: str) -> str:
-    """The code in a text that is one block of it; empty for any other."""
-    fence = _FENCED.match(text)
-    return fence[2] if fence and fence[1] not in fence[2] else ""
-
-
 def _code(part: ToolContent) -> str:
-    return unfenced(part.text) if isinstance(part, TextBlock) else ""
+    return raw.unfenced(part.text) if isinstance(part, TextBlock) else ""
 
 
 def locate(path: str, folder: str, root: str) -> LocatedPath:

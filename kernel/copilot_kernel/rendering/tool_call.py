@@ -8,16 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..acp.messages import Block, Diff, Location, TerminalContent, TextBlock, ToolContent
+from ..acp.messages import Block, Diff, Location, TerminalContent, TextBlock
+from ..conversation import inputs, raw
 from ..conversation.calls import is_of_sub_agent
+from ..conversation.changes import ChangedLines
+from ..conversation.line_diff import MAX_SHOWN_LINES, Change, parse_unified
 from ..conversation.model import ToolCall
-from ..permissions import inputs
-from ..permissions.drives import shown_path
-from . import raw
+from ..system.drives import shown_path
 from .attachment import attachment
-from .diff import MAX_SHOWN_LINES, Change, amount, diff_html, diff_text, parse_unified, remarks
+from .diff import amount, diff_html, diff_text, remarks
 from .highlight import diff_lines, language_of
 from .markup import (
     AMBER,
@@ -45,7 +46,7 @@ from .markup import (
 from .output import SHORT, end_of, output_html, output_text
 from .own_tools import is_own_read, own_tool, sentence
 from .plain import quoted, unbroken, visible_line, visible_text
-from .subject import change_of, unfenced
+from .subject import change_of
 
 LOOKUPS = {"read": "read {} file{}", "search": "searched {} time{}", "fetch": "fetched {} page{}"}
 """Kinds whose output is for the agent, and how several are counted."""
@@ -92,14 +93,6 @@ _STATUSES = {
 }
 
 
-class ChangedLines(NamedTuple):
-    """Number of changed lines of a file."""
-
-    path: str
-    added: int = 0
-    removed: int = 0
-
-
 class Row(dict[str, Any]):
     """The bundle of a call. `changed` are the files that it changes: they are not worked out again for a summary."""
 
@@ -111,7 +104,7 @@ class _CallView:
 
     def __init__(self, call: ToolCall, cwd: str) -> None:
         self.call, self.cwd, self.is_ours = call, cwd, inputs.is_of_notebook(call)
-        output, commands, tool = output_of(call), inputs.commands(call.raw_input), inputs.mcp_tool(call)
+        output, commands, tool = raw.output_of(call), inputs.commands(call.raw_input), inputs.mcp_tool(call)
         self.exit_code = raw.exit_code(call, output)
         self.output = output if self.exit_code is None else raw.without_exit_line(output)
         if raw.is_growing(call):
@@ -183,16 +176,6 @@ def languages_of(call: ToolCall) -> set[str]:
     return {language for path in paths if (language := language_of(path))}
 
 
-def output_of(call: ToolCall) -> str:
-    """The call's output as plain text: from its content, else from the raw output; of a failed call, from both."""
-    texts = [text for part in call.content if (text := _content_text(call, part))]
-    if call.status == "failed" or not (texts or _diffs(call)):
-        output = raw.output_text(call.raw_output)
-        if output and not any(output.strip() in text for text in texts):
-            texts.append(output)
-    return "\n".join(texts) or raw.terminal_text(call.meta)
-
-
 def _look(call: ToolCall, exit_code: int | None) -> StatusLook:
     """Return the look of a call. Some agents call a failed command completed: its exit code decides."""
     look = _STATUSES.get(call.status, StatusLook("•", unbroken(call.status), GREY, LINE))
@@ -203,16 +186,6 @@ def _look(call: ToolCall, exit_code: int | None) -> StatusLook:
         return look
     words = f"exit {exit_code}" if is_completed else f"{look.words}, exit {exit_code}"
     return StatusLook("✗", words, RED, RED) if exit_code else replace(look, words=words)
-
-
-def _content_text(call: ToolCall, part: ToolContent) -> str:
-    match part:
-        case TextBlock(text=text):
-            return unfenced(text) or text
-        case TerminalContent(id):
-            return raw.terminal_text(call.meta, id) or f"(terminal {id}: no output was sent)"
-        case _:
-            return ""
 
 
 def _diffs(call: ToolCall) -> list[Diff]:

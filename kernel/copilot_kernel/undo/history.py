@@ -17,11 +17,11 @@ from threading import Event, Thread
 import anyio
 from anyio import to_thread
 
+from ..conversation.changes import changes_of
 from ..conversation.model import ToolCall
 from ..host import DiskStage
 from ..notebook.live import OpenDocuments
 from ..permissions.paths import is_never_written
-from ..rendering.changes import changes_of
 from .cells import CHANGED_SINCE
 from .record import ChangedFile, TurnFiles, TurnRecorder, named
 from .repository import NO_GIT, SNAPSHOT_SECONDS, SNAPSHOT_TOO_SLOW, Repository, Snapshot

@@ -16,10 +16,11 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
 from ..acp.messages import Diff
+from ..conversation import inputs
 from ..conversation.model import FINAL, ToolCall
 from ..errors import HostError
 from ..host.files import locate
-from ..permissions import inputs
+from ..permissions import call_input
 from ..rendering.plain import visible_line
 from .cells import CellChange, CellLog
 from .repository import Snapshot
@@ -116,7 +117,7 @@ class TurnRecorder:
     def read(self, call: ToolCall) -> dict[str, _Seen]:
         """Read the files that `call` is about to write, or has written. In any thread, beside other calls."""
         folder, paths = inputs.folder(call.raw_input), dict.fromkeys((*self._paths.get(call.id, ()),), False)
-        for named in inputs.read(call).paths:
+        for named in call_input.read(call).paths:
             with suppress(HostError):  # it is outside
                 whole = os.path.join(self.tree.root, folder, named.removeprefix("file://"))
                 paths["/".join(locate(self.tree.root, whole).parts)] = False

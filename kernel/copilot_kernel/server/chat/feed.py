@@ -13,12 +13,11 @@ from typing import Any, assert_never
 from msgspec import Struct, structs
 
 from ...acp.messages import Block, ResourceLink
+from ...conversation import raw
 from ...conversation.model import FINAL, Attachment, Entry, Message, Notice, Plan, ToolCall
 from ...frontend.cell import clean
-from ...rendering import raw
 from ...rendering.output import shortened
 from ...rendering.plain import visible_line
-from ...rendering.tool_call import output_of
 from . import wire
 from .history import prompt_text
 from .html import EntryHtml
@@ -221,7 +220,7 @@ def _call(change: EntryChange, call: ToolCall) -> Iterator[wire.SocketMessage]:
 
 
 def _result(call: ToolCall, id: str) -> Iterator[wire.SocketMessage]:
-    output = output_of(call)
+    output = raw.output_of(call)
     decision = {"decision": call.decision} if call.decision else {}
     result = shortened(raw.without_exit_line(output), MAX_RESULT_CHARS)
     yield event("tool_done", call_id=id, result=result, status=call.status, **decision)

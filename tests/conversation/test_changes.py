@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import Diff, TerminalContent, TextBlock
+from copilot_kernel.conversation import changes
+from copilot_kernel.conversation.changes import FileChange, TurnChanges, changes_of, kinds_of, line_counts
 from copilot_kernel.conversation.excerpt import Excerpt
+from copilot_kernel.conversation.line_diff import Change
 from copilot_kernel.conversation.model import CallOutcome, ToolCall
-from copilot_kernel.rendering import changes
-from copilot_kernel.rendering.changes import FileChange, TurnChanges, changes_of, kinds_of, line_counts
-from copilot_kernel.rendering.diff import Change
 from msgspec.structs import replace
 
-from ..conversation.recorded import replayed
-from .samples import GIT_DIFF
+from ..rendering.samples import GIT_DIFF
+from .recorded import replayed
 
 PATH = "/project/a.py"
 _numbers = count()

@@ -1,4 +1,4 @@
-"""Paths and command lines of Windows, as the policy knows them: `C:\\a\\b` is `/c:/a/b`. Pure.
+"""Paths of Windows, as the policy knows them: `C:\\a\\b` is `/c:/a/b`. Pure.
 
 `WINDOWS` says whether paths mean that here; the functions below it are the same everywhere.
 """
@@ -9,24 +9,15 @@ import ntpath
 import os
 import posixpath
 import re
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from types import ModuleType
 
-from .shell import CommandLine, parse_line
-
 WINDOWS = os.name == "nt"
-NOT_PLAIN = (
-    "On Windows, rules allow only lines of letters, digits, blanks, `_ . / \\ : = + -` and words in double quotes."
-)
 _DRIVE = re.compile(r"/?([A-Za-z]):(?=[/\\])")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)\s*(?:[.:]|\Z)", re.IGNORECASE)
 _SHORT = re.compile(r"~\d")
 _IMPOSSIBLE = re.compile(r'[:*?"<>|\x00-\x1f]')
-# cmd, PowerShell and programs agree about nothing else: not about a quote inside a word, or a backslash before one.
-_WORD = r'(?:[A-Za-z0-9_./\\:=+-]+|"(?:[A-Za-z0-9_ ./\\:=+-]*[A-Za-z0-9_ ./:=+-])?")'
-_PLAIN = re.compile(rf" *{_WORD}(?: +{_WORD})* *")
 
 
 def policy_path(path: str) -> str:
@@ -42,11 +33,6 @@ def disk_path(path: str) -> str:
 def spelling_problem(text: str) -> str | None:
     """Why it is uncertain which file `text` names here."""
     return problem(text) if WINDOWS else None
-
-
-def parse_command(text: str) -> CommandLine:
-    """The command line as the shell here takes it; unclear wherever shells may disagree."""
-    return parse_plain(text) if WINDOWS else parse_line(text)
 
 
 # -- the same everywhere --------------------------------------------------------------------------------------------
@@ -90,12 +76,6 @@ def problem(text: str) -> str | None:
         (any(map(_SHORT.search, parts)), "may be the short name of another file"),
     )
     return next((words for is_problem, words in problems if is_problem), None)
-
-
-def parse_plain(text: str) -> CommandLine:
-    """A line for cmd or PowerShell, whose backslashes separate folders; all but plain words makes it unclear."""
-    line = parse_line(text.replace("\\", "/"))
-    return line if line.unclear or _PLAIN.fullmatch(text) else replace(line, unclear=NOT_PLAIN)
 
 
 def shown_path(path: str, folder: str) -> str:

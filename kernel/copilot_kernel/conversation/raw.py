@@ -1,7 +1,6 @@
 """Readers of `rawInput`, `rawOutput` and `_meta`, in the shapes that agents were seen to send. Nothing here raises.
 
-Commands, their folder and paths are read by the policy's functions (`permissions.inputs`), so that what is shown is
-what is judged.
+`inputs.py` reads commands, their folder and paths.
 """
 
 from __future__ import annotations
@@ -11,13 +10,24 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, ResourceLink
+from ..acp.messages import (
+    AudioBlock,
+    Block,
+    Diff,
+    EmbeddedResource,
+    ImageBlock,
+    ResourceLink,
+    TerminalContent,
+    TextBlock,
+    ToolContent,
+)
 from ..acp.parse import parse_block
-from ..conversation.model import FINAL, ToolCall
-from ..permissions.inputs import COMMAND_NAMES, PATH_NAMES, folder, lines_under, member
+from .inputs import COMMAND_NAMES, PATH_NAMES, folder, lines_under, member
+from .model import FINAL, ToolCall
 
 NOT_JSON = "({} that cannot be written as JSON)"
 
+_FENCED = re.compile(r"\s*(`{3,})[\w.+-]*\n(.*?)\n?\1\s*\Z", re.DOTALL)
 _TEXT_NAMES = ("content", "output", "formatted_output", "aggregated_output", "stdout", "text", "result", "message")
 _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff", "detailedContent")
 _CONTENT_NAMES = ("contents", "content")
@@ -60,6 +70,21 @@ def rest(raw_input: Any, seen: Collection[str] = ()) -> Any:
         if not (is_seen or _is_command_or_path(key, value)):
             left[key] = value
     return left or None
+
+
+def output_of(call: ToolCall) -> str:
+    """The call's output as plain text: from its content, else from the raw output; of a failed call, from both."""
+    texts = [text for part in call.content if (text := _content_text(call, part))]
+    if call.status == "failed" or not (texts or any(isinstance(part, Diff) for part in call.content)):
+        output = output_text(call.raw_output)
+        if output and not any(output.strip() in text for text in texts):
+            texts.append(output)
+    return "\n".join(texts) or terminal_text(call.meta)
+
+
+def exit_code_of(call: ToolCall) -> int | None:
+    """The exit code of the call's command, if the agent reports it."""
+    return exit_code(call, output_of(call))
 
 
 def exit_code(call: ToolCall, text: str) -> int | None:
@@ -114,6 +139,22 @@ def attachments(call: ToolCall) -> tuple[Block, ...]:
     parts = (part for name in _CONTENT_NAMES for part in _sequence(member(call.raw_output, name)))
     found = map(parse_block, parts)
     return tuple(block for block in found if isinstance(block, _ATTACHED) and block not in call.content)
+
+
+def unfenced(text: str) -> str:
+    """The code in a text that is one block of it; empty for any other."""
+    fence = _FENCED.match(text)
+    return fence[2] if fence and fence[1] not in fence[2] else ""
+
+
+def _content_text(call: ToolCall, part: ToolContent) -> str:
+    match part:
+        case TextBlock(text=text):
+            return unfenced(text) or text
+        case TerminalContent(id):
+            return terminal_text(call.meta, id) or f"(terminal {id}: no output was sent)"
+        case _:
+            return ""
 
 
 def _sequence(value: Any) -> Sequence[Any]:

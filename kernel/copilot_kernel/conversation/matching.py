@@ -13,7 +13,7 @@ from io import StringIO
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from ..conversation.excerpt import CONTEXT
+from .excerpt import CONTEXT
 
 Mark = Literal["+", "-", " ", "@"]
 Opcodes = Sequence[tuple[str, int, int, int, int]]  # of difflib
@@ -39,6 +39,11 @@ class Matched:
     hunks: tuple[Hunk, ...]
     is_rough: bool
     left_out: tuple[int, int]
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their ends, split at line feeds only (`str.splitlines` knows other ends)."""
+    return StringIO(text, newline="\n").readlines()
 
 
 def match(old: str, new: str, most: int = sys.maxsize) -> Matched:

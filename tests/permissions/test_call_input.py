@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Diff, Location
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.permissions import inputs
+from copilot_kernel.permissions import call_input
 
 from .making import ROOT, judged, make, run
 
@@ -27,7 +27,7 @@ PATCH = f"*** Begin Patch\n*** Update File: {NOTES}\n*** Move to: b.txt\n@@\n-a\
     ],
 )
 def test_commands(raw: Any, commands: list[str]) -> None:
-    assert list(inputs.read(make("execute", raw)).commands) == commands
+    assert list(call_input.read(make("execute", raw)).commands) == commands
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_commands(raw: Any, commands: list[str]) -> None:
     ],
 )
 def test_paths_are_all_found(call: ToolCall, paths: set[str]) -> None:
-    assert set(inputs.read(call).paths) == paths
+    assert set(call_input.read(call).paths) == paths
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_paths_are_all_found(call: ToolCall, paths: set[str]) -> None:
     ],
 )
 def test_a_tool_has_its_name_from_where_no_model_writes(call: ToolCall, name: str) -> None:
-    assert inputs.read(call).tool == (name or None)
+    assert call_input.read(call).tool == (name or None)
 
 
 @pytest.mark.parametrize(
@@ -100,14 +100,14 @@ def test_a_tool_has_its_name_from_where_no_model_writes(call: ToolCall, name: st
     ],
 )
 def test_what_stands_beside_a_command(call: ToolCall, aside: str) -> None:
-    assert inputs.read(call).unknown_member == (aside or None)
+    assert call_input.read(call).unknown_member == (aside or None)
 
 
 def test_json_as_deep_as_can_be_read_is_no_trouble() -> None:
     deep: Any = "/etc/passwd"
     for _ in range(50_000):
         deep = {"a": [deep]}
-    seen = inputs.read(make("edit", {"path": NOTES, "x": deep}))
+    seen = call_input.read(make("edit", {"path": NOTES, "x": deep}))
     assert seen.is_too_large
     assert judged(make("edit", {"path": NOTES, "x": deep}), allow="Edit").outcome == "ask"
 

@@ -11,16 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..acp.messages import Diff
-from ..conversation.excerpt import Excerpt
-from ..conversation.model import ToolCall
-from ..permissions import inputs
-from ..permissions.drives import rules_of, shown_path
-from . import raw
-from .diff import MAX_SHOWN_LINES, Change, between, compared, counted, parse_unified
-from .tool_call import ChangedLines, output_of
+from ..system.drives import rules_of, shown_path
+from . import inputs, raw
+from .excerpt import Excerpt
+from .line_diff import MAX_SHOWN_LINES, Change, between, compared, counted, parse_unified
+from .model import ToolCall
 
 What = Literal["new", "changed", "deleted", "moved"]
 
@@ -94,16 +92,19 @@ class TurnChanges:
     opened: tuple[str, ...] = ()
 
 
+class ChangedLines(NamedTuple):
+    """Number of changed lines of a file."""
+
+    path: str
+    added: int = 0
+    removed: int = 0
+
+
 def line_counts(files: Iterable[FileChange | ChangedLines]) -> str:
     """`+31 −13`; empty if no line is known to change."""
     each = [(file.added, file.removed) for file in files]
     totals = zip("+−", (sum(added for added, _ in each), sum(removed for _, removed in each)), strict=True)
     return " ".join(f"{sign}{count}" for sign, count in totals if count)
-
-
-def exit_code_of(call: ToolCall) -> int | None:
-    """The exit code of the call's command, if the agent reports it."""
-    return raw.exit_code(call, output_of(call))
 
 
 def changes_of(
@@ -120,7 +121,7 @@ def changes_of(
             files.setdefault(rules_of(cwd)[0].join(cwd, path), _File(budget)).add(edit)
     changed = (file.change(shown_path(path, cwd), partial(text_of, path)) for path, file in files.items())
     ran = [call for call in others if _is_command(call) and (_is_done(call) or call.status == "failed")]
-    failed = sum(call.status == "failed" or bool(exit_code_of(call)) for call in ran)
+    failed = sum(call.status == "failed" or bool(raw.exit_code_of(call)) for call in ran)
     refused = sum(call.status == "rejected" and not _is_done(call) for call in calls)
     titles = tuple(call.best_title for call in ran)
     return TurnChanges(tuple(each for each in changed if each), titles, failed, refused, cwd)

@@ -1,27 +1,39 @@
-"""Claims of a tool call: command lines, their folder, paths, addresses, the tool of an MCP server.
+"""Claims of a tool call that the policy examines: all that may be a command line, a path, an address, or a tool.
 
-Agents put these into `rawInput` under many names; this is the one list of them. Nothing here raises.
+Nothing here raises.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
 from ..acp.messages import Diff, TextBlock
+from ..conversation.inputs import (
+    COMMAND_NAMES,
+    FOLDER_NAMES,
+    MAX_MEMBERS,
+    MAX_PATHS,
+    SERVER_NAMES,
+    TOOL_NAMES,
+    commands,
+    folder,
+    lines_under,
+    member,
+    patched,
+    paths,
+    strings,
+    tool,
+)
 from ..conversation.model import ToolCall
-from .drives import has_drive
+from ..system.drives import has_drive
 from .paths import MAX_PATH
 from .shell import CommandLine, parse_line
 
-COMMAND_NAMES = ("command", "commands", "cmd", "argv")
-FOLDER_NAMES = ("cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir", "dir_path")
-PATH_NAMES = ("path", "fileName", "file_path", "filePath", "filepath", "filename", "file", "paths", "notebook_path")
 SEARCH_NAMES = (
     "glob",
     "globs",
@@ -33,8 +45,6 @@ SEARCH_NAMES = (
     "filePattern",
 )
 URL_NAMES = ("url", "uri", "href", "address", "urls")
-SERVER_NAMES = ("server", "serverName", "server_name", "mcpServer")
-TOOL_NAMES = ("tool", "toolName", "tool_name")
 
 # Members that may stand beside a command without changing what it does.
 _HARMLESS = """
@@ -57,7 +67,6 @@ _EDIT_TEXTS = (
 # Members, in lower case, that hold the content of a file or a description, and no path; the second also in edits.
 TEXT_NAMES = frozenset(_TEXTS.split())
 EDIT_TEXT_NAMES = TEXT_NAMES.union(_EDIT_TEXTS.split())
-
 _LINES = tuple(name for name in COMMAND_NAMES if name != "commands")
 _SHELLS = [
     (shell, option) for shell in ("bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash") for option in ("-c", "-lc")
@@ -65,11 +74,8 @@ _SHELLS = [
 
 # Copilot CLI asks so, with kind `read`, to leave the folder at all, even when it is about to write there.
 GATE = "outside trusted director"
-
 FILE_KINDS = frozenset({"read", "search", "edit", "delete", "move"})
-# Members of an input that are examined; a larger one is not understood.
-MAX_MEMBERS = 1_000
-MAX_PATHS = 100
+
 # In all paths together.
 _MAX_FOLDERS = 2_000
 # Paths that are examined of an input with too many: enough to deny.
@@ -87,13 +93,9 @@ _NO_PATHS = HARMLESS_NAMES.union(COMMAND_NAMES, SCRIPT_NAMES, FOLDER_NAMES, SERV
 }
 _LABEL = re.compile(r"\A[A-Za-z][A-Za-z ]{0,40}: +")
 _URL = re.compile(r"\w+://\S{1,8000}")
-_PATCHED = re.compile(r"^[ \t]*\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$", re.MULTILINE)
 _DIFFED = re.compile(r"^(?:--- (.{1,4096})\n\+\+\+ (.{1,4096})|(?:rename|copy) (?:from|to) (.{1,4096}))$", re.MULTILINE)
 _DIFF_NAMES = ("diff", "patch", "unified_diff", "unifiedDiff")
 _NULL = frozenset({"/dev/null", "a/dev/null", "b/dev/null"})
-NOTEBOOK_PREFIX = "copilot-kernel-notebook-"
-"""No id of a call of the agent's begins so (`chat/our_calls.py`)."""
-_MCP_TOOL = re.compile(r"mcp__(.+?)__(.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +139,12 @@ def read(call: ToolCall) -> CallInput:
         scripts=_scripts(call.raw_input, texts),
         folder=folder(call.raw_input) or None,
         paths=found[:_MAX_SAMPLE] if is_too_large else found,
-        urls=tuple(dict.fromkeys(_strings(call.raw_input, URL_NAMES))),
+        urls=tuple(dict.fromkeys(strings(call.raw_input, URL_NAMES))),
         tool=tool(call),
         changes_files=any(isinstance(item, Diff) for item in call.content) or any(patched(call)),
         is_gate=GATE in f"{call.title} {call.meta.get('question')}".lower(),
         is_too_large=is_too_large,
-        searched=tuple(_strings(call.raw_input, SEARCH_NAMES)),
+        searched=tuple(strings(call.raw_input, SEARCH_NAMES)),
         unknown_member=_unknown_member(call.raw_input),
         other_paths=others[:_MAX_SAMPLE] if is_too_large else others,
         inner_urls=tuple(value for _, value in texts if _URL.fullmatch(value))[:MAX_PATHS],
@@ -164,7 +166,7 @@ def describes(request: ToolCall, call: ToolCall) -> bool:
 
     Its last words must be just that, perhaps after a label such as "Run: ".
     """
-    subjects = (commands(call.raw_input), paths(call), _strings(call.raw_input, URL_NAMES), (call.title,))
+    subjects = (commands(call.raw_input), paths(call), strings(call.raw_input, URL_NAMES), (call.title,))
     names = {subject[0] for subject in subjects if len(subject) == 1}
     return any(not names.isdisjoint(_forms(text)) for text in described(request)[-1:])
 
@@ -202,14 +204,9 @@ def _within(limit: int, paths: Iterable[str]) -> tuple[tuple[str, ...], bool]:
     return kept[: _MAX_SAMPLE if is_deep else limit], is_deep or len(kept) > limit
 
 
-def commands(raw_input: Any) -> tuple[str, ...]:
-    """Every command line that the tool was given, without repeats: any of them may be what runs."""
-    return tuple(dict.fromkeys(line for name in COMMAND_NAMES for line in lines_under(name, raw_input)))
-
-
 def _scripts(raw_input: Any, leaves: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return command lines, also those deeper in the input under a name for commands."""
-    named, known = _strings(raw_input, SCRIPT_NAMES), set(_strings(raw_input, COMMAND_NAMES))
+    named, known = strings(raw_input, SCRIPT_NAMES), set(strings(raw_input, COMMAND_NAMES))
     deeper = [value for key, value in leaves if key in COMMAND_NAMES + SCRIPT_NAMES and value not in known]
     return tuple(dict.fromkeys((*named, *deeper)))
 
@@ -219,82 +216,6 @@ def _run_by(name: str, raw_input: Any) -> list[str]:
     value = member(raw_input, name)
     is_shell = isinstance(value, list | tuple) and len(value) == 3 and tuple(value[:2]) in _SHELLS
     return [value[2]] if is_shell and isinstance(value[2], str) else lines_under(name, raw_input)
-
-
-def lines_under(name: str, raw_input: Any) -> list[str]:
-    """The command lines in one member: a text, the words of one command, or in `commands` one line after the other."""
-    value = member(raw_input, name)
-    if isinstance(value, str):
-        return [value] if value else []
-    words = [str(word) for word in value] if isinstance(value, list | tuple) else []
-    return [shlex.join(words)] if name != "commands" and words else words
-
-
-def folder(raw_input: Any) -> str:
-    """The folder in which the command runs, or nothing."""
-    return next((value for name in FOLDER_NAMES if isinstance(value := member(raw_input, name), str)), "")
-
-
-def paths(call: ToolCall) -> tuple[str, ...]:
-    """Every path that the call names as such, without repeats."""
-    found = (*(location.path for location in call.locations), *_strings(call.raw_input, PATH_NAMES))
-    return tuple(path for path in dict.fromkeys(found) if path)
-
-
-def mcp_tool(call: ToolCall) -> tuple[str, str] | None:
-    """Server and name of the tool of an MCP server, where the agent says so in a place that a model cannot write.
-
-    That is its name, or what agents add in `_meta`, at its top or under a name of theirs. GitHub Copilot shows a call
-    as `SERVER-TOOL`, and then asks about `TOOL`. In `rawInput` it counts only if the title says the same.
-    """
-    if named := next(filter(None, map(_MCP_TOOL.fullmatch, _given_names(call))), None):
-        return named[1], named[2]
-    invoked = _invoked(call.raw_input)
-    if len(invoked) == 1 and "/".join(invoked[0]) == call.title.removeprefix("Tool: "):
-        return invoked[0]
-    may_be_shown = call.title and call.kind == "other" and not commands(call.raw_input)
-    shown = re.fullmatch(rf"([\w.-]+)-{re.escape(call.title)}", call.fuller_title) if may_be_shown else None
-    return (shown[1], call.title) if shown else None
-
-
-def tool(call: ToolCall) -> str | None:
-    """`mcp_tool` as `mcp__server__tool`."""
-    found = mcp_tool(call)
-    return f"mcp__{found[0]}__{found[1]}" if found else None
-
-
-def claimed_tools(call: ToolCall) -> tuple[str, ...]:
-    """Everything that may be the name of a tool, also where a model may have written it: for denying and asking."""
-    titles, pairs = (call.title.removeprefix("Tool: "), call.fuller_title), _invoked(call.raw_input)
-    invoked = (f"mcp__{server}__{name}" for server, name in pairs)
-    return tuple(dict.fromkeys(filter(None, (tool(call), *_given_names(call), *titles, *invoked))))
-
-
-def title(call: ToolCall) -> str:
-    """The title to show: of a tool of another MCP server than ours, it always names server and tool."""
-    found = None if is_of_notebook(call) else mcp_tool(call)
-    if found is None:
-        return call.best_title
-    joined = (mark.join(found) for mark in "_.:/-")
-    says_no_more = ("", found[1], f"mcp__{'__'.join(found)}", *joined)
-    return " · ".join(found if call.best_title in says_no_more else (*found, call.best_title))
-
-
-def is_of_notebook(call: ToolCall) -> bool:
-    """Return True if our own question about a notebook tool has this input."""
-    return call.call_id.startswith(NOTEBOOK_PREFIX)
-
-
-def _given_names(call: ToolCall) -> list[str]:
-    """Return the names that the agent itself gives the tool: one name, or those of a server and its tool."""
-    places = [call.meta, *call.meta.values()]
-    pairs = (f"mcp__{server}__{name}" for place in places for server, name in _invoked(place))
-    return [call.name, *(name for place in places for name in _strings(place, TOOL_NAMES)), *pairs]
-
-
-def _invoked(raw: Any) -> list[tuple[str, str]]:
-    servers, tools = _strings(raw, SERVER_NAMES)[:9], _strings(raw, TOOL_NAMES)[:9]
-    return [(server, name) for server in servers for name in tools]
 
 
 def _unknown_member(raw_input: Any) -> str | None:
@@ -366,32 +287,8 @@ def _like_path(value: str) -> bool:
     return value[0] in "/~" or has_drive(value) or is_name
 
 
-def _strings(raw_input: Any, names: Iterable[str]) -> list[str]:
-    """Return the strings under one of the names: a string or a list of them."""
-    values = [raw_input[name] for name in names if name in raw_input] if isinstance(raw_input, dict) else []
-    some = chain.from_iterable(
-        value[: MAX_MEMBERS + 1] if isinstance(value, list | tuple) else [value] for value in values
-    )
-    return [text for text in some if isinstance(text, str)]
-
-
-# -- patches and diffs ----------------------------------------------------------------------------------------------
-
-
 def diffed(call: ToolCall) -> tuple[str, ...]:
     """The paths that unified diffs in the input name, as far as they are examined."""
-    heads = (head for text in _strings(call.raw_input, _DIFF_NAMES) for head in _DIFFED.finditer(text))
+    heads = (head for text in strings(call.raw_input, _DIFF_NAMES) for head in _DIFFED.finditer(text))
     named = (name.split("\t")[0] for head in islice(heads, MAX_PATHS + 1) for name in head.groups() if name)
     return tuple(dict.fromkeys(name for name in named if name not in _NULL))
-
-
-def patched(call: ToolCall) -> list[str]:
-    """The files of a patch in the form that the `apply_patch` of some agents takes."""
-    texts = (call.raw_input, *_strings(call.raw_input, ("input", "patch", "patchText", "diff")))
-    found = (match[1] for text in texts if isinstance(text, str) for match in _PATCHED.finditer(text))
-    return list(islice(found, 2 * MAX_PATHS))
-
-
-def member(value: Any, name: str) -> Any:
-    """A member of an object; None if it is missing or `value` is not an object."""
-    return value.get(name) if isinstance(value, dict) else None
