@@ -73,9 +73,9 @@ def every_output() -> list[dict[str, Any]]:
         *(render_text(speaker, ANSWER) for speaker in ("user", "agent", "thought")),
         *(render(tool_call(title=f"Edit {each}", kind="edit", status=each, content=(EDIT,))) for each in statuses),
         render(tool_call(title="Test", kind="execute", status="failed", raw_output={"output": COLOURS})),
-        QuestionView(Question(1, tool_call(title="Edit", kind="edit", content=(EDIT,)), OPTIONS), "/project").bundle,
+        QuestionView(Question(tool_call(title="Edit", kind="edit", content=(EDIT,)), OPTIONS), "/project").bundle,
         QuestionView(
-            Question(2, tool_call(title="Run", kind="execute", raw_input=command), OPTIONS, why="It may delete."), "/p"
+            Question(tool_call(title="Run", kind="execute", raw_input=command), OPTIONS, why="It may delete."), "/p"
         ).bundle,
         render_failure(AgentRefused("session/prompt", -32000, "No quota", {"left": 0})),
         render_report(Report("Settings", ("name", "value"), (("mode", "default"),), note="Restart it.", warns=True)),

@@ -28,9 +28,7 @@ OPTIONS = (
 )
 COMMAND = ToolCall(1, 1, "x", "it", kind="execute", raw_input={"command": "it"})
 ANSWERS = to_builtins(
-    answers_to(
-        QuestionView(Question(1, COMMAND, OPTIONS, offers=(RuleOffer("Always allow it", "Bash(it)", "settings"),)))
-    )
+    answers_to(QuestionView(Question(COMMAND, OPTIONS, offers=(RuleOffer("Always allow it", "Bash(it)", "settings"),))))
 )
 DRAWN = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 

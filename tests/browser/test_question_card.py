@@ -53,7 +53,7 @@ def show(question, root="/project"):
 
 
 def question(call: ToolCall = EDIT, **more: object) -> Question:
-    return Question(1, call, OPTIONS, **more)  # type: ignore[arg-type]
+    return Question(call, OPTIONS, **more)  # type: ignore[arg-type]
 
 
 def card(context: BrowserContext, lab: Lab, asked: Question, name: str) -> Notebook:
@@ -240,13 +240,13 @@ def hostile(text: str) -> Question:
         1, 1, text, text, kind=text, raw_input={"command": text, "cwd": text, text: text},
         locations=(Location(text),), content=(Diff(text, text, f"{text}{text}"),),
     )  # fmt: skip
-    return Question(1, call, options(text), why=text, rules=(text,), offers=(RuleOffer(text, text),), folder=text)
+    return Question(call, options(text), why=text, rules=(text,), offers=(RuleOffer(text, text),), folder=text)
 
 
 def calm(text: str) -> Question:
     """`text` around a call for which a rule is offered."""
     call = ToolCall(1, 1, "x", "List", kind="execute", raw_input={"command": "ls"})
-    return Question(1, call, options(text), why=text, is_routine=True, rules=(text,), offers=(RuleOffer(text, text),))
+    return Question(call, options(text), why=text, is_routine=True, rules=(text,), offers=(RuleOffer(text, text),))
 
 
 def options(text: str) -> tuple[PermissionOption, ...]:

@@ -120,7 +120,7 @@ async def test_what_ends_questions_or_leads_elsewhere_is_asked(opened: Open, pro
             await ask(chat, prompt, person := Person("reject_once"))
         assert "session/prompt" not in [method for method, _ in script.heard]
         (question,) = person.questions
-        assert (question.head, ends in question.why, question.widens) == (f"Send {prompt}?", True, True)
+        assert (question.about.head, ends in question.why, question.about.widens) == (f"Send {prompt}?", True, True)
         turn = await ask(chat, prompt)
         assert turn.standing == ((f"does not ask: {prompt}",) if ends == "no longer ask" else ())
         assert (await ask(chat, "Go on")).standing == turn.standing == chat.commands.standing
@@ -149,7 +149,7 @@ async def test_a_command_of_which_nobody_knows_what_it_changes_is_asked_once(
         person = Person()
         for prompt in prompts:
             await ask(chat, prompt, person)
-        assert [question.head for question in person.questions] == [f"Send {each}?" for each in asked]
+        assert [question.about.head for question in person.questions] == [f"Send {each}?" for each in asked]
         if asked:
             await chat.new()
             with pytest.raises(UsageError, match="was not sent"):

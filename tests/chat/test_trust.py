@@ -49,7 +49,7 @@ class Asked(Person):
         self.option, self.trust = option, list[Question]()
 
     async def ask(self, question: Question) -> PermissionAnswer:
-        if not question.head:
+        if question.call:
             return await super().ask(question)
         self.trust.append(question)
         return PermissionAnswer(next((each for each in question.options if each.name == self.option), None), "you")
@@ -135,7 +135,10 @@ async def test_a_refusal_is_remembered_until_it_is_revoked_or_a_file_comes(
     assert not await started(opened, Nobody())
     plant(".github/hooks/y.json")
     assert not await started(opened, person := Asked(REFUSE.name))
-    assert person.trust[0].call.title == ".github/hooks/x.json, .github/hooks/y.json"
+    assert [each.partition("\n")[0] for each in person.trust[0].about.commands] == [
+        "# .github/hooks/x.json",
+        "# .github/hooks/y.json",
+    ]
     store = TrustStore(copilot)
     store.revoke(store.all()[0].id)
     assert await started(opened, person := Asked(TRUST.name))
@@ -251,7 +254,7 @@ async def test_an_edit_of_what_came_meanwhile_trusts_only_what_was_shown(
         await ask(chat, f"demo: edit {pulled.relative_to(settings.cwd)} touch ran => touch run", Asked())
         await ask(chat, "demo: create opencode.json {}", Asked())
     assert not await started(opened, person := Asked(REFUSE.name))
-    assert person.trust[0].call.title == ".github/hooks/x.json"
+    assert [each.partition("\n")[0] for each in person.trust[0].about.commands] == ["# .github/hooks/x.json"]
 
 
 async def test_a_disk_that_hangs_trusts_nothing_and_keeps_neither_turn_nor_undo_waiting(
@@ -357,7 +360,7 @@ def test_an_answer_can_be_taken_back(copilot: Settings, plant: Callable[..., Pat
 async def test_what_the_environment_widens_is_asked_once_for_each_value(opened: Open, tmp_path: Path) -> None:
     assert not await started(opened, person := Asked(REFUSE.name), widened=BYPASS)
     assert "COPILOT_KERNEL_PERMISSION_MODE=bypassPermissions" in QuestionView(person.trust[0]).text
-    assert person.trust[0].head == (
+    assert person.trust[0].about.head == (
         "COPILOT_KERNEL_PERMISSION_MODE is `bypassPermissions`, which allows more than your settings. Use it?"
     )
     assert [each.name for each in person.trust[0].options] == [USE.name, NOT_NOW.name]

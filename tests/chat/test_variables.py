@@ -25,7 +25,7 @@ class Asked(Person):
         self.trust = list[Question]()
 
     async def ask(self, question: Question) -> PermissionAnswer:
-        if not question.head:
+        if question.call:
             return await super().ask(question)
         self.trust.append(question)
         return PermissionAnswer(None, "you")

@@ -161,5 +161,5 @@ def notice(entry_id: int, title: str) -> Notice:
     return Notice(entry_id, 1, "info", title)
 
 
-def question(about: ToolCall, key: int = 1, options: tuple[PermissionOption, ...] = OPTIONS) -> Question:
-    return Question(key, about, options)
+def question(about: ToolCall, options: tuple[PermissionOption, ...] = OPTIONS) -> Question:
+    return Question(about, options)

@@ -42,7 +42,7 @@ async def ask_two(models: Models) -> tuple[Asked, Asked, Place]:
     """Two questions of one cell, of which every button can be pressed."""
     place = Place()
     cards = questions(RecordingCell(), place)
-    asked = (PermissionQuestion(each, "/project") for each in (QUESTION, question(call(2), key=2)))
+    asked = (PermissionQuestion(each, "/project") for each in (QUESTION, question(call(2))))
     first, second = (Asked(cards.ask(each)) for each in asked)
     await until(lambda: len(place.shown) == 2)
     await models.released()

@@ -123,7 +123,7 @@ async def test_questions_that_come_together_stand_in_the_order_of_arrival(
 async def test_a_question_waits_for_what_it_is_drawn_with(
     asked: ToolCall, languages: set[str], threads: dict[str, Thread]
 ) -> None:
-    await lexers.load(QuestionView(Question(1, asked, ())).languages)
+    await lexers.load(QuestionView(Question(asked, ())).languages)
     assert {language: thread.is_alive() for language, thread in threads.items()} == dict.fromkeys(languages, False)
 
 

@@ -23,7 +23,7 @@ class Asked(OpenQuestion[str]):
     """Answered when the test says so."""
 
     def __init__(self, entry_id: int) -> None:
-        super().__init__(entry_id, "")
+        super().__init__("", entry_id)
 
     @property
     def static(self) -> dict[str, Any]:

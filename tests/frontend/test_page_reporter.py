@@ -83,7 +83,7 @@ async def test_the_page_learns_who_works_and_what_is_asked() -> None:
     first = scene.ask()
     await scene.cell.typed.put("1")
     await asyncio.wait_for(first, LIMIT)
-    second = scene.ask(question(call(2), key=8))
+    second = scene.ask(question(call(2)))
     await until(lambda: len(scene.lists()) == 3)
     scene.reporter.end(["a", "b"])
     second.cancel()

@@ -81,7 +81,7 @@ EDIT = ToolCall(1, 1, "x", "Edit", kind="edit", locations=(Location("/project/sr
 
 
 def question_about(call: ToolCall, offered: str = "", *rules: str) -> Question:
-    return Question(1, call, OPTIONS, offers=(RuleOffer("", offered),), rules=rules)
+    return Question(call, OPTIONS, offers=(RuleOffer("", offered),), rules=rules)
 
 
 def test_what_is_not_a_rule_is_a_problem() -> None:

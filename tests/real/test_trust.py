@@ -88,7 +88,7 @@ class Counted(Person):
     @property
     def counts(self) -> list[int]:
         """Questions before the agent starts, and the others."""
-        of_ours = sum(bool(question.head) for question in self.questions)
+        of_ours = sum(question.call is None for question in self.questions)
         return [of_ours, len(self.questions) - of_ours]
 
 

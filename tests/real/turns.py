@@ -76,5 +76,5 @@ def last_words(update: Json) -> str:
 
 def _name(question: Json, chosen: str) -> str:
     options = tuple(PermissionOption(each["optionId"], each["name"], each["kind"]) for each in question["options"])
-    asked = Question(1, ToolCall(0, 0, ""), options)
+    asked = Question(ToolCall(0, 0, ""), options)
     return label(asked, next(option for option in options if option.id == chosen))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from copilot_kernel.acp.messages import Diff, PermissionOption
 from copilot_kernel.conversation.form import InputError
-from copilot_kernel.permissions.question import PermissionAnswer, Question, RuleOffer
+from copilot_kernel.permissions.question import OwnSubject, PermissionAnswer, Question, RuleOffer
 from copilot_kernel.rendering.answers import answers_to
 from copilot_kernel.rendering.question import AGENTS_WORDS, QuestionView
 from copilot_kernel.rendering.typed_answer import line_prompt, typed_answer
@@ -29,7 +29,7 @@ COMMAND = {"kind": "execute", "raw_input": {"command": "ls"}}
 
 
 def asked(*options: PermissionOption, **fields: object) -> Question:
-    return Question(1, call(status="waiting", **(fields or COMMAND)), options, offers=OFFERS)
+    return Question(call(status="waiting", **(fields or COMMAND)), options, offers=OFFERS)
 
 
 def row(question: Question) -> list[str]:
@@ -64,7 +64,7 @@ def test_the_row_has_one_order_whatever_that_of_the_agent_is(options, labels, un
 
 def test_questions_of_our_own_keep_their_words():
     send, keep = PermissionOption("s", "Send it", "allow_once"), PermissionOption("k", "Don't send", "reject_once")
-    question = replace(asked(send, keep), head="Send /allow-all?")
+    question = Question(OwnSubject("Send /allow-all?"), (send, keep), "It ends questions.")
     assert row(question)[:2] == ["Send it", "Don't send"]
     assert AGENTS_WORDS not in QuestionView(question).text
 
@@ -130,14 +130,14 @@ def test_what_is_alarming_is_not_highlighted_and_never_always_allowed(command, m
     ("deny because it is late", PermissionAnswer(OPTIONS[2], "you", feedback="it is late")),
 ])  # fmt: skip
 def test_a_typed_line_is_a_number_a_name_or_a_rejection_with_a_reason(line, answer):
-    assert typed_answer(Question(1, call(), OPTIONS), line) == answer
+    assert typed_answer(Question(call(), OPTIONS), line) == answer
 
 
 @pytest.mark.parametrize("line", ["allow once because I say so", "maybe because it is late", "maybe", "Yes"])
 def test_no_other_line_is_an_answer(line):
     with pytest.raises(InputError):
-        typed_answer(Question(1, call(), OPTIONS), line)
+        typed_answer(Question(call(), OPTIONS), line)
 
 
 def test_where_nothing_can_be_rejected_no_reason_is_offered():
-    assert line_prompt(Question(1, call(), OPTIONS[:1])) == "1) Allow once: "
+    assert line_prompt(Question(call(), OPTIONS[:1])) == "1) Allow once: "

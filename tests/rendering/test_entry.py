@@ -44,7 +44,7 @@ def test_nothing_from_an_agent_is_more_than_text(text):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_in_a_question_is_more_than_text(text):
     calls = [entry for name, entry in entries(text).items() if "call" in name]
-    wrong = [found for entry in calls if (found := is_fit(QuestionView(Question(1, entry, ())).bundle))]
+    wrong = [found for entry in calls if (found := is_fit(QuestionView(Question(entry, ())).bundle))]
     assert wrong == []
 
 
@@ -67,7 +67,7 @@ def test_a_question_in_a_terminal_has_no_control_characters(text):
     for name, entry in entries(text).items():
         if "call" in name:
             question = Question(
-                1, entry, tuple(options), why=text, rules=(text,), offers=(RuleOffer(text, text),), folder=text
+                entry, tuple(options), why=text, rules=(text,), offers=(RuleOffer(text, text),), folder=text
             )
             asked = (QuestionView(question).text, line_prompt(question), QuestionView(question).headline)
             assert (CONTROLS | {"\u202e", "\u200b"}) & set("\n".join(asked)) == set(), name
@@ -112,7 +112,7 @@ JSON = st.recursive(
 def test_any_json_in_the_raw_members_can_be_shown(raw_input, raw_output, meta):
     shown = call(raw_input=raw_input, raw_output=raw_output, meta={"terminal_output": meta, "terminal_exit": meta})
     assert is_fit(render(shown)) == []
-    assert is_fit(QuestionView(Question(1, shown, ())).bundle) == []
+    assert is_fit(QuestionView(Question(shown, ())).bundle) == []
 
 
 def test_json_that_is_nested_too_deeply_is_named():

@@ -25,7 +25,7 @@ OPTIONS = (
 
 
 def asked(**fields):
-    return Question(1, call(status="waiting", **fields), ())
+    return Question(call(status="waiting", **fields), ())
 
 
 def both(question, root=""):
@@ -35,7 +35,7 @@ def both(question, root=""):
 
 def facts(root=ROOT, folder="", **fields):
     """What stands under the first line, as text."""
-    question = Question(1, call(status="waiting", title="t", **fields), (), folder=folder)
+    question = Question(call(status="waiting", title="t", **fields), (), folder=folder)
     return QuestionView(question, root).text.split("\n")[1:]
 
 
@@ -132,12 +132,12 @@ def test_what_is_long_is_folded_and_both_the_fold_and_the_answer_say_how_much_it
 def test_the_finished_call_shows_what_the_question_showed_and_both_link_to_the_file():
     diff = Diff("/project/src/a b.py", "two\n", "TWO\n")
     edit = call(status="waiting", kind="edit", content=(diff,), excerpts={diff: Excerpt(8, "one\n", "three\n")})
-    question, done = QuestionView(Question(1, edit, ()), ROOT).html, render(replace(edit, status="failed"), ROOT)
+    question, done = QuestionView(Question(edit, ()), ROOT).html, render(replace(edit, status="failed"), ROOT)
     for html in (question, done["text/html"]):
         assert re.search("<pre.*?</pre>", question, re.DOTALL)[0] in html
         assert text_of(html).count(" 8   one\n 9 - two\n 9 + TWO\n10   three\n") == 1
         assert html.count('<a href="src/a%20b.py" style="text-decoration:underline">src/a b.py</a>') == 1
-    for text in (QuestionView(Question(1, edit, ())).text, done["text/plain"]):
+    for text in (QuestionView(Question(edit, ())).text, done["text/plain"]):
         assert "@@ -8,3 +8,3 @@\n   one\n  -two\n  +TWO\n   three" in text
 
 
@@ -149,7 +149,7 @@ def test_the_finished_call_shows_what_the_question_showed_and_both_link_to_the_f
     ({"kind": "delete", "raw_input": {"path": "a.py"}, "deletes": ("old\n", True)}, ["old", "Git tracks it."]),
 ])  # fmt: skip
 def test_a_command_and_an_edit_are_asked_about_in_few_words(fields, lines):
-    question = Question(1, call(status="waiting", **fields), OPTIONS, "No rule covers it.", True, ("Bash",))
+    question = Question(call(status="waiting", **fields), OPTIONS, "No rule covers it.", True, ("Bash",))
     in_view, _, details = QuestionView(question, ROOT).html.partition("<details>")
     assert [line for line in lines if line not in text_of(in_view)] == []
     assert len(text_of(in_view).split()) <= 20
@@ -169,7 +169,7 @@ def test_a_line_says_what_is_asked_and_what_an_answer_allows(fields, line, about
 
 
 def test_what_is_out_of_the_ordinary_is_in_view():
-    asks = Question(1, call(title="t", raw_input={"command": "ls"}), (), why="The rule Bash(ls) asks about it.")
+    asks = Question(call(title="t", raw_input={"command": "ls"}), (), why="The rule Bash(ls) asks about it.")
     outside = asked(kind="edit", content=(Diff("/etc/hosts", "a", "b"),))
     beside = asked(raw_input={"command": "ls"}, locations=(Location("/etc"),))
     for question, words in (
@@ -186,7 +186,7 @@ def test_hostile_text_in_every_field_of_a_question_is_only_text(text):
         PermissionOption(text, text, kind) for kind in ("allow_once", "allow_always", "reject_always", text)
     )
     about = call(title="t", raw_input={"command": text, "cwd": text}, locations=(Location(text),))
-    question = Question(1, about, options, why=text, rules=(text, text), offers=(RuleOffer(text, text),), folder=text)
+    question = Question(about, options, why=text, rules=(text, text), offers=(RuleOffer(text, text),), folder=text)
     for root in ("", ROOT, text):
         assert problems(QuestionView(question, root).html) == []
         assert "\u202e" not in QuestionView(question, root).text + QuestionView(question, root).html
@@ -285,13 +285,13 @@ def test_the_head_names_the_mcp_server_and_its_tool(fields, head):
     ("execute", False, "From now on, the agent allows whatever it considers the same"),
 ])  # fmt: skip
 def test_it_says_what_always_will_mean(kind, of_copilot, words):
-    for shown in both(Question(1, call(title="t", kind=kind), OPTIONS, of_copilot=of_copilot)):
+    for shown in both(Question(call(title="t", kind=kind), OPTIONS, of_copilot=of_copilot)):
         assert words in shown
         assert words.replace("allow", "reject") in shown
 
 
 def test_it_says_why_a_person_is_asked_and_what_would_have_allowed_it():
-    question = Question(1, call(title="t"), (), why="No rule allows it.", rules=("Bash(ls)", "Bash"))
+    question = Question(call(title="t"), (), why="No rule allows it.", rules=("Bash(ls)", "Bash"))
     reasons = ["Why you are asked:", "  No rule allows it.", "Rules that would allow this:", "  Bash(ls)", "  Bash"]
     assert QuestionView(question).text.split("\n")[1:] == reasons
     assert all(words.strip(" :") in text_of(QuestionView(question).html) for words in reasons)
@@ -353,10 +353,10 @@ def test_what_is_kept_says_that_it_was_not_answered():
 
 def test_a_question_says_how_far_the_call_reaches():
     edit = call(status="waiting", title="Edit", kind="edit", content=(Diff("/project/AGENTS.md", "a\n", "b\n"),))
-    question = Question(1, edit, (), sandbox=(reach := "sandboxed: can write only in this project"))
+    question = Question(edit, (), sandbox=(reach := "sandboxed: can write only in this project"))
     for text in both(question, ROOT):
         assert text.count(reach) == 1
-    assert "andbox" not in "".join(both(Question(1, edit, ()), ROOT))
+    assert "andbox" not in "".join(both(Question(edit, ()), ROOT))
 
 
 @pytest.mark.parametrize(
@@ -383,6 +383,6 @@ def test_a_line_says_what_is_worth_a_look_at_a_command_and_nothing_suggests_to_a
 
 def test_a_deletion_that_shows_the_content_says_delete() -> None:
     deletion = call(kind="delete", title="Delete a.txt", content=(Diff("a.txt", "one\ntwo\n", ""),))
-    view = QuestionView(Question(1, deletion, ()), "/project")
+    view = QuestionView(Question(deletion, ()), "/project")
     assert view.head == ("Delete a.txt?", "")
     assert text_of(view.html).startswith("? Delete a.txt?")

@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from copilot_kernel.chat.trust import REFUSE, TRUST
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Conversation, Entries, Entry, GrowingText, Message, Plan, ToolCall
 from copilot_kernel.errors import AgentNotFound, UsageError
+from copilot_kernel.permissions.question import OwnSubject, Question
 from copilot_kernel.rendering import entry as rendered
 from copilot_kernel.server.chat import broadcaster, html
 from copilot_kernel.server.chat.broadcaster import Broadcaster
 from copilot_kernel.server.chat.outbox import Outbox
 from copilot_kernel.server.chat.prompts import MAX_WAITING
 from copilot_kernel.server.chat.sessions import ChatSessionManager
+from copilot_kernel.server.chat.wire import ApproveTool
 from copilot_kernel.server.pool import AgentPool
 from hypothesis import given
 from hypothesis import strategies as st
@@ -372,6 +375,19 @@ async def test_who_joins_a_turn_with_huge_arguments_gets_the_newest_of_its_calls
     assert not box.overflowed
     assert [each["call_id"] for each in reader.events("tool_start")] == ["28", "29", "2"]  # this one goes on
     assert len(reader.events("plan")) == 1
+
+
+async def test_a_question_of_our_own_is_about_no_tool_and_no_entry_and_has_an_id_of_its_own() -> None:
+    view = Broadcaster(lambda: Conversation(), lambda block: None, "", LIMIT)
+    view.join(reader := Listener(), (), (), running=True)
+    question = Question(OwnSubject("Trust them?", commands=("# a.json\nls",)), (TRUST, REFUSE))
+    asking = [asyncio.create_task(view.ask(question)) for _ in range(2)]
+    asked = [await reader.nth("tool_approval_request", number) for number in (1, 2)]
+    about = {"title": "Trust them?", "tool": "", "arguments": '{"commands": ["# a.json\\nls"]}', "entry": None}
+    assert [{name: each[name] for name in about} for each in asked] == [about] * 2
+    for each, option in zip(reversed(asked), (TRUST, REFUSE), strict=True):
+        view.approvals.answer(ApproveTool(action="approve_tool", call_id=each["call_id"], option_id=option.id))
+    assert [(await each).option for each in asking] == [REFUSE, TRUST]
 
 
 def _drawn(listener: Listener) -> dict[tuple[int, int], str]:

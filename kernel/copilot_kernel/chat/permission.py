@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from typing import Any, TypeVar
 
 import anyio
@@ -222,7 +221,6 @@ class Permissions:
         self.policy, self.approvals = policy, approvals
         self.open = 0
         self._state, self._agent = state, agent
-        self._keys = count(1)
         self._judging = anyio.Lock()
         self._closed = anyio.Event()
 
@@ -348,7 +346,6 @@ class Permissions:
         sandbox = self._agent.sandbox
         is_inside = sandbox is not None and request.inside
         return Question(
-            next(self._keys),
             structs.replace(request.call, excerpts=entry.excerpts, deletes=entry.deletes),
             request.options,
             why=f"{CALL_CHANGED}{decision.reason}" if request.is_revised else decision.reason,

@@ -15,10 +15,9 @@ from typing import Literal
 from ..acp.agent_connection import Session
 from ..acp.messages import Block, Json, PermissionOption, SessionState, TextBlock
 from ..acp.results import short_name
-from ..conversation.model import ToolCall
 from ..errors import UsageError
 from ..permissions.paths import agents_named, policy_data
-from ..permissions.question import Question
+from ..permissions.question import OwnSubject, Question
 from ..rendering.plain import visible_line
 from .agent import RunningAgent
 from .state import ConversationState, SessionUpdates
@@ -127,8 +126,7 @@ async def _confirm(command: str, row: AgentChange, view: View) -> None:
     """Ask about the change that a command makes. Raises UsageError if it is not to be sent."""
     if row.kind == "place":
         raise UsageError(f"{command} was not sent: it would change where the agent works.", f"{row.says}.")
-    call = ToolCall(id=-1_000_001, turn=0, call_id="", title=command, kind="other")  # none of the agent's
-    question = Question(-call.id, call, ANSWERS, f"{row.says}.", head=f"Send {command}?", widens=True)
+    question = Question(OwnSubject(f"Send {command}?", widens=True), ANSWERS, f"{row.says}.")
     if row.kind != "turns" and not (answer := await view.ask(question)).allows:
         raise UsageError(f"{command} was not sent: {answer.words(ANSWERS)}.")
 

@@ -21,7 +21,7 @@ from ..config import PREFIX, Settings, came_with_project, state_folder
 from ..conversation.model import ToolCall
 from ..errors import UsageError
 from ..kept_files import read_file, write_file
-from ..permissions.question import Question
+from ..permissions.question import OwnSubject, Question
 from ..permissions.request import CHANGING
 from ..programs import is_inside, real
 from ..sandbox import unavailable
@@ -54,8 +54,6 @@ HINT_SETTINGS = "A prompt in an open notebook asks you. Or put these settings in
 NOT_SAVED = "Your answer counts for this conversation only. {}"
 _VERSION = 2  # of an answer's file
 ID_CHARS = 8
-_KEY, _ENTRY_ID = 1_000_000, -1_000_000
-"""Ids of our question, which is none of the agent's."""
 
 
 # -- what is remembered -----------------------------------------------------------------------------------------------
@@ -278,21 +276,21 @@ class TrustGate:
     async def _ask(self, asked: Found, options: tuple[PermissionOption, ...], why: str, head: str) -> PermissionOption:
         view = self._view()
         assert view is not None
-        call = await to_thread.run_sync(self._call, (*asked.files, *asked.settings))
-        why = f"{why} {CHANGED}" if call.content else why
-        answer = (await view.ask(Question(_KEY, call, options, why, head=head))).option
+        about = await to_thread.run_sync(self._subject, head, (*asked.files, *asked.settings))
+        why = f"{why} {CHANGED}" if about.changes else why
+        answer = (await view.ask(Question(about, options, why))).option
         if answer is None or answer not in options:
             raise _untrusted(asked, HINT_AGAIN)
         return answer
 
-    def _call(self, items: Sequence[Item]) -> ToolCall:
+    def _subject(self, head: str, items: Sequence[Item]) -> OwnSubject:
         """What is asked about: of a file that was trusted before, what has changed. Reads the disk."""
         known = {item: self.store.contents(item.path)[:1] if item.content is not None else [] for item in items}
-        return ToolCall(
-            id=_ENTRY_ID, turn=0, call_id="", title=", ".join(dict.fromkeys(item.name for item in items)),
-            kind="execute", raw_input={"commands": [item.text for item in items if not known[item]]},
-            content=tuple(Diff(item.path, was, item.content or "") for item in items for was in known[item]),
-        )  # fmt: skip
+        return OwnSubject(
+            head,
+            commands=tuple(item.text for item in items if not known[item]),
+            changes=tuple(Diff(item.path, was, item.content or "") for item in items for was in known[item]),
+        )
 
 
 def _changed(text: str, changes: Sequence[Diff]) -> str | None:

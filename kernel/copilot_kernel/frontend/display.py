@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count
 from typing import TypeVar
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer
@@ -55,8 +54,6 @@ class Display:
         self._cell, self._cwd, self._replays = cell, cwd, replays
         self._output = _output(cell, loop or asyncio.get_running_loop(), cwd)
         self.questions = Questions(cell, self._output, reporter, activity_timeout)
-        # For forms, which are no entries of the conversation: negative numbers.
-        self._ids = count(-1, -1)
         self.end: TurnEnd | None = None
         """The end of the turn, once it is shown."""
 
@@ -88,7 +85,7 @@ class Display:
 
     async def elicit(self, request: Elicitation) -> ElicitationAnswer:
         """Return what the user fills in or agrees to; if this is cancelled, the request is withdrawn."""
-        return await self.questions.ask(ElicitationQuestion(next(self._ids), request))
+        return await self.questions.ask(ElicitationQuestion(request))
 
     async def drawn(self) -> None:
         """Draw what waits, in steps between which the event loop does other things; `finish` does it in one."""

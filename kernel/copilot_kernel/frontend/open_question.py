@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Set
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from itertools import count
 from secrets import token_hex
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -31,6 +32,7 @@ even below an output that never stops.
 """
 
 NOBODY = "no one can answer here"
+_NO_ENTRY = count(-1, -1)  # ids of questions that are about no entry
 
 AskLine = Callable[[str], Awaitable[str]]
 """Asks for a line of input with a prompt. Raises EOFError at the end of input."""
@@ -89,10 +91,10 @@ class Card:
 class OpenQuestion(ABC, Generic[T]):
     """One question, which is asked once.
 
-    `entry_id` is the entry that it is about, negative if none; `key` names it to the page and cannot be guessed, and
-    `title` says on one line what is asked. While it is open, `bundle` is shown, and below it `buttons`, if they have a
-    display of their own: in a notebook that was saved meanwhile they are dead. `card` has its widgets, where there are
-    any. `shown` is set when the front end was sent it.
+    `entry_id` is the entry that it is about, or else a negative number of its own. `key` names it to the page and
+    cannot be guessed; `title` says on one line what is asked. While it is open, `bundle` is shown, and below it
+    `buttons`, if they have a display of their own: in a notebook that was saved meanwhile they are dead. `card` has its
+    widgets, where there are any. `shown` is set when the front end was sent it.
     """
 
     languages: Set[str] = frozenset()
@@ -100,10 +102,10 @@ class OpenQuestion(ABC, Generic[T]):
     always_leaves_line = True
     """Say what became of it even if nobody could be asked: nothing else does."""
 
-    def __init__(self, entry_id: int, title: str) -> None:
-        self.entry_id, self.key, self.title = entry_id, token_hex(), title
+    def __init__(self, title: str, entry_id: int | None = None) -> None:
+        self.entry_id = next(_NO_ENTRY) if entry_id is None else entry_id
+        self.key, self.title, self.shown = token_hex(), title, asyncio.Event()
         self.answer: Future[T] = Future()
-        self.shown = asyncio.Event()
         self.bundle: Bundle = {}
         self.buttons: Bundle | None = None
         self.card: Card | None = None

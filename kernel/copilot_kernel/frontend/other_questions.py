@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from copilot_widgets.base import Interactive
     from copilot_widgets.form import FormInput
 
-_NO_ENTRY = -1
 _CONSENT = Answers(
     (AnswerButton(0, "Agree", "you visit the address yourself", is_suggested=True), AnswerButton(1, "Decline"))
 )
@@ -33,8 +32,8 @@ _KINDS = {"boolean": "tick", "choice": "one", "choices": "many"}
 class ActionQuestion(OpenQuestion[ElicitationAnswer]):
     """A question that is accepted or declined; `answers` are the buttons for it, in this order."""
 
-    def __init__(self, entry_id: int, title: str, answers: Answers) -> None:
-        super().__init__(entry_id, title)
+    def __init__(self, title: str, answers: Answers) -> None:
+        super().__init__(title)
         self._answers = answers
 
     def make_widgets(self, on_move: Callable[[], object]) -> Interactive:
@@ -61,7 +60,7 @@ class Confirmation(ActionQuestion):
 
     def __init__(self, title: str, names: tuple[str, str], *, suggested: int = 1) -> None:
         buttons = (AnswerButton(index, name, is_suggested=index == suggested) for index, name in enumerate(names))
-        super().__init__(_NO_ENTRY, title, Answers(tuple(buttons)))
+        super().__init__(title, Answers(tuple(buttons)))
         self._names = names
 
     @property
@@ -90,10 +89,10 @@ class SignIn(Confirmation):
 
 
 class ElicitationQuestion(ActionQuestion):
-    """A form, or consent to visit an address; `entry_id` is another negative number for each."""
+    """A form, or consent to visit an address."""
 
-    def __init__(self, entry_id: int, request: Elicitation) -> None:
-        super().__init__(entry_id, visible_text(one_line(request.message)), _CONSENT)
+    def __init__(self, request: Elicitation) -> None:
+        super().__init__(visible_text(one_line(request.message)), _CONSENT)
         self._request = request
 
     @property

@@ -1,4 +1,4 @@
-"""A permission request as a question: in cells, in the page that asks while code blocks the kernel, and in chats."""
+"""A permission request, or a question of our own: in cells, in chats, and in the page while code blocks the kernel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         offers = tuple(offer for offer in question.offers if can_save or offer.keep == "session")
         self.view = view = QuestionView(replace(question, offers=offers), root)
         self.question = question = view.question
-        super().__init__(question.call.id, view.headline)
+        super().__init__(view.headline, question.call.id if question.call else None)
         self.languages = view.languages
         self._review = policy.RuleReview(question, root, str(environment_of(root).home))
 
@@ -69,7 +69,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         answer = PermissionAnswer(self.question.options[reply.option], "you")
         if answer.rejects:
             answer = replace(answer, feedback=reply.reason)
-        elif reply.rule:
+        elif reply.rule and self.question.call:
             if complaint := self._review.complaint(reply.rule):
                 return visible_text(quoted(complaint))
             is_saved = any((each.rule, each.keep) == (reply.rule, "settings") for each in self.question.offers)
@@ -93,7 +93,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         return PermissionAnswer(None, "cancel", reason)
 
     def closing_line(self, answer: PermissionAnswer) -> Notice:
-        call, words = self.question.call, answer.words(self.question.options)
-        if self.question.head:
-            return Notice(-self.question.key, call.turn, "info", f"{visible_line(self.question.head)} {words}")
-        return Notice(-self.question.key, call.turn, "info", words, visible_line(call.best_title))
+        about, words = self.view.subject, answer.words(self.question.options)
+        if about.head:
+            return Notice(self.entry_id, 0, "info", f"{visible_line(about.head)} {words}")
+        return Notice(self.entry_id, 0, "info", words, visible_line(about.title))

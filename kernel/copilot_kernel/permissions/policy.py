@@ -232,7 +232,7 @@ def rule_doubt(text: str, question: Question, root: str, home: str = "") -> str 
     `root` is the project's folder. Links are not followed: this does not read the disk.
     """
     rule, root, home = parse(text), policy_path(root), policy_path(home)
-    if rule.warning or text in (*(offer.rule for offer in question.offers), *question.rules):
+    if rule.warning or question.call is None or text in (*(offer.rule for offer in question.offers), *question.rules):
         return rule.warning
     start = PolicyContext(rules=Rules(allow=(rule,)), root=root, cwd=root, home=home)
     known = replace(start, real={path: path for path in paths(question.call, start)})

@@ -1,4 +1,4 @@
-"""A permission request as a value: what a person must see to decide, and the one answer."""
+"""A question as a value: what a person must see to decide, and the one answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..acp.messages import PermissionOption
+from ..acp.messages import Diff, PermissionOption
 from ..conversation.model import ToolCall
 
 AnsweredBy = Literal["you", "rule", "mode", "none", "cancel"]
@@ -23,11 +23,23 @@ class RuleOffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """`key` is our own counter: request ids and tool call ids repeat. `call` is the merged tool call."""
+class OwnSubject:
+    """What we ask about on our own; the agent is told nothing.
 
-    key: int
-    call: ToolCall
+    `head` is the question. `widens`: a yes lets the agent do more than the settings allow.
+    """
+
+    head: str
+    commands: tuple[str, ...] = ()
+    changes: tuple[Diff, ...] = ()
+    widens: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`about` is the merged tool call of a permission request."""
+
+    about: ToolCall | OwnSubject
     options: tuple[PermissionOption, ...]
     # Why a person is asked, in one sentence for the user.
     why: str = ""
@@ -43,10 +55,11 @@ class Question:
     sandbox: str = ""
     # The agent is GitHub Copilot, of which it is known what "always" means.
     of_copilot: bool = False
-    # What we ask of our own, in place of a question about the call; the agent is told nothing.
-    head: str = ""
-    # A yes lets the agent do more than the settings allow.
-    widens: bool = False
+
+    @property
+    def call(self) -> ToolCall | None:
+        """The call that it is about; None if the question is our own."""
+        return self.about if isinstance(self.about, ToolCall) else None
 
 
 @dataclass(frozen=True, slots=True)

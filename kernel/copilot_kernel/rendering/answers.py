@@ -41,7 +41,7 @@ _ORDER = ("allow_once", "reject_once")
 def answers_to(view: QuestionView) -> Answers:
     """The answers to a question. What is alarming is not highlighted."""
     question, about, is_calm = view.question, view.about, not view.is_alarming
-    reject = None if question.head else rejection_to_explain(question.options)
+    reject = None if question.call is None else rejection_to_explain(question.options)
     choices = tuple(_choices(view, is_calm=is_calm))
     kept = tuple(each for each in choices if each.is_remembered)
     rule = _rule(question, about, kept)

@@ -38,7 +38,7 @@ _TELL = re.compile(r"\btell\b", re.IGNORECASE)
 def remembered(question: Question, option: PermissionOption) -> str:
     """Say what the agent makes of an answer that it remembers."""
     verb = STANDING[option.kind]
-    if question.of_copilot and question.call.kind in _COPILOT_REMEMBERS:
+    if question.of_copilot and question.call and question.call.kind in _COPILOT_REMEMBERS:
         return f"From now on, Copilot {verb}s {_COPILOT_REMEMBERS[question.call.kind]} without asking."
     return f"From now on, the agent {verb}s whatever it considers the same, and keeps this itself."
 
@@ -65,7 +65,7 @@ def label(question: Question, option: PermissionOption) -> str:
     The agent's words never come first, since they may say the opposite. Questions of our own have names of our own.
     """
     words, called = WORDS.get(option.kind), _called(option)
-    if words is None or question.head:
+    if words is None or question.call is None:
         return called
     return words if _alike(option, question.options) == [option] else f"{words}: {called}"
 

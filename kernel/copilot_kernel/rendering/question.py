@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from ..conversation import inputs
 from ..conversation.line_diff import Change
 from ..conversation.matching import split_lines
 from ..permissions.question import Question
 from .diff import change_html, folded_lines, named_change, remarks, unified
-from .highlight import exposed_code
+from .highlight import exposed_code, language_of
 from .markup import (
     AMBER,
     ASKED,
@@ -38,7 +37,6 @@ from .markup import (
 from .permission_options import STANDING, WHY, agents_words, is_for_a_reason, label, remembered, without_always
 from .plain import hidden_warning, quoted, visible_line, visible_text
 from .subject import SUBFOLDER, LocatedPath, remarks_on, subject
-from .tool_call import languages_of
 
 OPEN = "This question was open when the notebook was saved."
 """Shown without its buttons: to readers of a saved notebook."""
@@ -91,23 +89,23 @@ class QuestionView:
     """View of `question`: found once, and printed as HTML and as text. `root` is the project's folder."""
 
     def __init__(self, question: Question, root: str = "") -> None:
-        self.question, self.call, self.root = question, question.call, root
+        self.question, self.root = question, root
         self.subject = about = subject(question, root)
         self.why = quoted(question.why)
         if self.is_alarming:
             self.question = without_always(question)
         self.title = "" if about.is_evident else about.title
         is_other = about.commands or about.is_of_notebook or about.mcp_tool
-        is_of_file = self.call.kind in ("edit", "delete") and len(about.changes) == 1 and not is_other
+        is_of_file = about.kind in ("edit", "delete") and len(about.changes) == 1 and not is_other
         self.file = about.changes[0] if is_of_file else None
         """The only file, and its change, if the question is about nothing else."""
 
     @property
     def head(self) -> tuple[str, str]:
         """The question in bold, and the agent's title where the question does not say what it is about."""
-        about, kind = self.subject, self.call.kind
-        if self.question.head or about.is_of_notebook:
-            return self.question.head or f"{about.title}?", ""
+        about, kind = self.subject, self.subject.kind
+        if about.head or about.is_of_notebook:
+            return about.head or f"{about.title}?", ""
         if about.mcp_tool:
             server, tool = about.mcp_tool
             return f"Use the tool {tool} of “{server}”?", "" if about.is_titled_by_tool else self.title
@@ -125,7 +123,7 @@ class QuestionView:
         return _HEADS.get(kind, f"Allow this ({kind})?"), self.title
 
     def _verb(self, change: Change) -> str:
-        return "Delete" if self.call.kind == "delete" else _VERBS.get(change.what, "Change")
+        return "Delete" if self.subject.kind == "delete" else _VERBS.get(change.what, "Change")
 
     @cached_property
     def html(self) -> str:
@@ -144,9 +142,7 @@ class QuestionView:
     def text(self) -> str:
         """All of it for a terminal."""
         about, (head, _) = self.subject, self.head
-        is_said = (
-            self.question.head or about.is_titled_by_tool or about.title in (*about.commands, head.removesuffix("?"))
-        )
+        is_said = about.head or about.is_titled_by_tool or about.title in (*about.commands, head.removesuffix("?"))
         shown = [visible_text(head if is_said else f"{head} {about.title}")]
         for part in self._parts:
             if part.text:
@@ -172,7 +168,7 @@ class QuestionView:
         about, changes = self.subject, [change for _, change in self.subject.changes]
         if any(map(folded_lines, changes)):
             return f"all {sum(change.count('+') + change.count('-') for change in changes)} changed lines"
-        texts = (*about.commands, *about.code, *(self.call.deletes or ())[:1])
+        texts = (*about.commands, *about.code, *(about.deletes or ())[:1])
         if not any(_split(text)[1] for text in texts):
             return ""
         count = sum(map(_line_count, texts))
@@ -182,7 +178,8 @@ class QuestionView:
     def languages(self) -> set[str]:
         """Languages of its changes, commands and code: to draw them needs lexers."""
         others = {"bash": self.subject.commands, "python": self.subject.code}
-        return languages_of(self.call) | {language for language, texts in others.items() if texts}
+        of_changes = (language_of(place.path) for place, _ in self.subject.changes)
+        return {*filter(None, of_changes), *(language for language, texts in others.items() if texts)}
 
     @property
     def is_alarming(self) -> bool:
@@ -223,7 +220,7 @@ class QuestionView:
         about = self.subject
         files = () if about.is_of_notebook else (self._short(place) for place, _ in about.changes)
         gist = "; ".join(about.commands) or ", ".join(files) or about.title
-        line = visible_line(inputs.title(self.call) if about.mcp_tool else gist)
+        line = visible_line(about.full_title if about.mcp_tool else gist)
         return line if len(line) <= 2 * _HALF_LINE else f"{line[:_HALF_LINE]} … {line[-_HALF_LINE:]}"
 
     def _short(self, place: LocatedPath) -> str:
@@ -238,8 +235,8 @@ class QuestionView:
             name = f"Command{f' {number} of {count}' * (count > 1)}{size}"
             yield Part(name, command, row(muted(name)) * (count > 1) + _box(command, "bash"))
         yield from (Part("Code", code, _box(code, "python")) for code in about.code)
-        if self.call.deletes:
-            text, is_tracked = self.call.deletes
+        if about.deletes:
+            text, is_tracked = about.deletes
             yield Part("Content", text, _box(text, "") + muted(_IN_GIT[is_tracked]) if text else "")
         is_named = self.file or about.is_of_notebook
         for place, change in about.changes:
@@ -249,7 +246,7 @@ class QuestionView:
 
     def _facts(self) -> Iterator[Part]:
         about, is_evident = self.subject, self.subject.is_evident
-        if is_evident and about.title not in about.commands and not self.question.head:
+        if is_evident and about.title not in about.commands and not about.head:
             yield _fact("The agent's title", LocatedPath(about.title), in_view=False)._replace(text="")
         if self.file:
             yield _fact("File", self.file[0], font=FONT, in_view=False)._replace(text="")

@@ -15,7 +15,7 @@ from ..acp.messages import Diff, TerminalContent, TextBlock, ToolContent
 from ..conversation import inputs, raw
 from ..conversation.line_diff import Change, between, between_cells, parse_unified
 from ..conversation.model import ToolCall
-from ..permissions.question import Question
+from ..permissions.question import OwnSubject, Question
 from ..system.drives import has_drive, rules_of
 from .attachment import attachment
 
@@ -59,20 +59,25 @@ class Subject:
     """The parts of a question; texts as the agent sent them, hidden characters included.
 
     A command runs in `folder`, `code` in the notebook's kernel; `paths` are all that are named, except those that
-    head a change; `rest` holds name and text of everything else. `mcp_tool`: server and tool, where both are known;
-    `is_titled_by_tool`: the title says nothing else.
+    head a change; `rest` holds name and text of everything else. `deletes`: see the call. `mcp_tool`: server and tool,
+    where both are known; `full_title` names them, and `is_titled_by_tool` if it says nothing else. `head` is what we
+    ask on our own.
     """
 
     title: str
     commands: tuple[str, ...]
-    code: tuple[str, ...]
     changes: tuple[tuple[LocatedPath, Change], ...]
-    folder: LocatedPath | None
-    paths: tuple[LocatedPath, ...]
-    rest: tuple[tuple[str, str], ...]
-    is_of_notebook: bool
-    mcp_tool: tuple[str, str] | None
-    is_titled_by_tool: bool
+    head: str = ""
+    kind: str = ""
+    code: tuple[str, ...] = ()
+    folder: LocatedPath | None = None
+    paths: tuple[LocatedPath, ...] = ()
+    rest: tuple[tuple[str, str], ...] = ()
+    deletes: tuple[str, bool | None] | None = None
+    is_of_notebook: bool = False
+    mcp_tool: tuple[str, str] | None = None
+    full_title: str = ""
+    is_titled_by_tool: bool = False
 
     @property
     def is_evident(self) -> bool:
@@ -92,7 +97,10 @@ class Subject:
 
 def subject(question: Question, root: str) -> Subject:
     """`root` is the project's folder; if it is empty, no path is called outside."""
-    call, named = question.call, inputs.folder(question.call.raw_input)
+    if isinstance(call := question.about, OwnSubject):
+        changes = ((locate(diff.path, root, root), between(diff.old_text, diff.new_text)) for diff in call.changes)
+        return Subject(call.head, call.commands, tuple(changes), call.head)
+    named = inputs.folder(call.raw_input)
     folder = question.folder or named
     commands, paths = inputs.commands(call.raw_input), inputs.paths(call)
     theirs = parse_unified(raw.unified_diff(call.raw_input))
@@ -100,6 +108,8 @@ def subject(question: Question, root: str) -> Subject:
     tool = None if is_ours else inputs.mcp_tool(call)
     return Subject(
         title=call.best_title or call.name or "no title",
+        kind=call.kind,
+        deletes=call.deletes,
         commands=commands,
         code=tuple(code for part in call.content if (code := _code(part))) if is_ours else (),
         changes=tuple(
@@ -112,6 +122,7 @@ def subject(question: Question, root: str) -> Subject:
         rest=tuple(_rest(call, theirs)),
         is_of_notebook=is_ours,
         mcp_tool=tool,
+        full_title=inputs.title(call),
         is_titled_by_tool=tool is not None and inputs.title(call) == " · ".join(tool),
     )
 

@@ -24,7 +24,7 @@ def line_prompt(question: Question) -> str:
     numbered = enumerate(zip(_names(question), map(remark, question.options), strict=True), 1)
     listed = (f"{number}) {name} ({words})" if words else f"{number}) {name}" for number, (name, words) in numbered)
     reject = policy.reject(question.options)
-    is_asked_why = reject is not None and not question.head
+    is_asked_why = reject is not None and question.call is not None
     hint = f" (“{question.options.index(reject) + 1} because …” tells the agent why)" if is_asked_why else ""
     return f"{'  '.join(listed)}{hint}: "
 

@@ -18,7 +18,7 @@ from ...errors import UsageError, trace
 from ...frontend.lexers import begin, load
 from ...frontend.permission_question import PermissionQuestion
 from ...permissions import policy
-from ...permissions.question import PermissionAnswer, Question
+from ...permissions.question import OwnSubject, PermissionAnswer, Question
 from ...rendering.markdown import to_html
 from ...rendering.markup import escape
 from ...rendering.permission_options import STANDING, label, remark, remembered
@@ -72,7 +72,7 @@ class PendingApprovals:
         question = PermissionQuestion(asked, self._root, can_save=False)
         if len(question.view.html) > MAX_QUESTION_CHARS:
             return PermissionAnswer(policy.reject(asked.options), "none", "it is too large to be shown here")
-        call_id = self._call_ids.of_question(asked.call, asked.key)
+        call_id = self._call_ids.of_question(asked.call)
         request, answer = self._request(question, call_id), question.unanswered("withdrawn")
         self._open[call_id] = request, question
         self._publish(request)
@@ -112,15 +112,16 @@ class PendingApprovals:
 
         `suggestion` is the narrowest rule that would cover it; empty if none is worth saving.
         """
-        asked, rule = question.question, question.answers.rule
+        asked, about, rule = question.question, question.view.subject, question.answers.rule
+        call = asked.call
         request = event(
             "tool_approval_request",
             call_id=call_id,
-            tool=tool(asked.call),
-            arguments=arguments(asked.call),
-            title=visible_line(asked.call.best_title),
+            tool=tool(call) if call else "",
+            arguments=arguments(call.raw_input if call else {"commands": about.commands}),
+            title=visible_line(about.title),
+            entry=call.id if call else None,
             options=[_option(asked, option) for option in asked.options],
-            entry=asked.call.id,
             about=question.view.about,
             suggestion=rule.value if rule else "",
         )
@@ -244,7 +245,7 @@ class Broadcaster:
 
     async def ask(self, question: Question) -> PermissionAnswer:
         """The answer of any subscriber; whoever has the key of the chat may not widen what the settings allow."""
-        if question.widens:
+        if isinstance(question.about, OwnSubject) and question.about.widens:
             return PermissionAnswer(
                 policy.reject(question.options), "none", "a chat can only restrict the agent further"
             )

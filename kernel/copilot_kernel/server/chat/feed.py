@@ -79,11 +79,11 @@ class CallIds:
             self._ids[call.id] = id
         return self._ids[call.id]
 
-    def of_question(self, call: ToolCall, key: int) -> str:
+    def of_question(self, call: ToolCall | None) -> str:
         """The call's id for its first question only: a late answer to that one must not answer the next."""
-        id = self.of(call)
-        if id in self._questions:
-            id = f"{id}~question{key}"
+        id = self.of(call) if call else ""
+        if not id or id in self._questions:
+            id = f"{id}~question{len(self._questions)}"
         self._questions.add(id)
         return id
 
@@ -154,11 +154,11 @@ def tool(call: ToolCall) -> str:
     return call.name or call.kind
 
 
-def arguments(call: ToolCall) -> str:
+def arguments(given: object) -> str:
     """The tool's input as JSON."""
-    if call.raw_input is None:
+    if given is None:
         return "{}"
-    return shortened(json.dumps(clean(call.raw_input), ensure_ascii=False), MAX_ARGUMENTS_CHARS)
+    return shortened(json.dumps(clean(given), ensure_ascii=False), MAX_ARGUMENTS_CHARS)
 
 
 # -- views of a change ------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def _said(message: Message, text: str) -> Iterator[wire.SocketMessage]:
 
 
 def _call(change: EntryChange, call: ToolCall) -> Iterator[wire.SocketMessage]:
-    told = {"call_id": change.call_id, "title": visible_line(call.best_title), "arguments": arguments(call)}
+    told = {"call_id": change.call_id, "title": visible_line(call.best_title), "arguments": arguments(call.raw_input)}
     before = change.before
     if not isinstance(before, ToolCall):
         yield event("tool_start", **told, tool=tool(call), kind=call.kind, entry=call.id)

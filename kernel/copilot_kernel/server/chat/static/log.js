@@ -47,9 +47,10 @@ export class Log {
     slot.replaceChildren(...cards.map(({ content }) => card(content)));
   }
 
-  // answer({option, reason, rule}) is called with what was chosen: once, or again after a rule was refused.
+  // A question that is about no entry stands at the end. answer({option, reason, rule}) is called with what was chosen: once, or again after a rule was refused.
   ask(message, answer) {
-    const slot = this.#slot(`question ${message.call_id}`, message.entry, QUESTION, 'question');
+    const place = message.entry === null ? [this.#newest, LAST + (this.#extra += 1)] : [message.entry, QUESTION];
+    const slot = this.#slot(`question ${message.call_id}`, ...place, 'question');
     const settle = (chosen) => {
       if (!chosen.rule) { // which may be refused
         slot.dataset.answered = '';
