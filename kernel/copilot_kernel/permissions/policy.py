@@ -128,11 +128,11 @@ def _find(request: PolicyRequest) -> Decision:
         return Decision("ask", None, "mode", f"{CHANGES_SETTINGS} {settings}.")
     if asked := next((rule for rule in rules.ask if matches(rule, request)), None):
         return Decision("ask", None, "rule", f"The rule {asked.text} asks about it.", (asked.text,))
-    limits = (*rules.deny, *rules.ask)
-    if possible := possible_rule(limits, request):
+    restrictions = (*rules.deny, *rules.ask)
+    if possible := possible_rule(restrictions, request):
         return Decision("ask", None, "rule", possible[1], (possible[0].text,))
     is_confined = mode == SANDBOXED and _is_of_own_processes(request)
-    if (is_confined or is_trusted(request)) and (reason := next(_hiding_places(limits, request), None)):
+    if (is_confined or is_trusted(request)) and (reason := next(_hiding_places(restrictions, request), None)):
         return Decision("ask", None, "rule", f"{reason} It could contain something that a deny or ask rule covers.")
     if mode == BYPASS:
         return Decision("allow", None, "mode", f"Mode {BYPASS} allows everything.")
@@ -153,11 +153,11 @@ def _is_of_own_processes(request: PolicyRequest) -> bool:
     return bool(names_subject) and not (is_of_server or given.is_gate or is_guarded)
 
 
-def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[str]:
+def _hiding_places(restrictions: Sequence[Rule], request: PolicyRequest) -> Iterator[str]:
     """Yield reasons why deny and ask rules cannot check the request, for modes that would allow it."""
     kind, given = request.call.kind, request.given
     parts = ("command", "path", "domain", "server")
-    commands, paths, hosts, servers = (any(getattr(rule, part) for rule in limits) for part in parts)
+    commands, paths, hosts, servers = (any(getattr(rule, part) for rule in restrictions) for part in parts)
     if commands or paths or hosts:
         yield from (line.unclear for line in request.lines if line.unclear)
     if commands or paths:
@@ -170,8 +170,8 @@ def _hiding_places(limits: Sequence[Rule], request: PolicyRequest) -> Iterator[s
         yield from (NAMELESS for _ in request.texts)
     named_files = kind in ("read", "edit", "delete", "move")
     gaps = (
-        (bool(limits) and given.is_too_large, "The input is too large to check."),
-        (bool(limits) and call_input.described(request.call), ONLY_WORDS),
+        (bool(restrictions) and given.is_too_large, "The input is too large to check."),
+        (bool(restrictions) and call_input.described(request.call), ONLY_WORDS),
         (commands and given.commands and given.unknown_member, EXTRA_FIELD.format(given.unknown_member)),
         ((commands or paths) and kind == "execute" and not given.commands, "The call does not name its command."),
         (servers and kind in ("other", "execute") and not (given.commands or given.tool), NO_TOOL),
@@ -210,7 +210,7 @@ def _grant(request: PolicyRequest, added: str = "") -> Grant:
     """Return the combined grants of all lists, each with the rule `added`."""
     rules, more = request.context.rules, (parse(added),) if added else ()
     found = Grant()
-    for allow in (rules.allow, *rules.limits):
+    for allow in (rules.allow, *rules.allow_limits):
         each = grant(_with_allow(request, (*allow, *more)))
         found = Grant(tuple(dict.fromkeys((*found.rules, *each.rules))), found.problem or each.problem)
     return found

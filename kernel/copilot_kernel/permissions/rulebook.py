@@ -125,12 +125,12 @@ def _unknown(text: str, found: re.Match[str] | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Deny goes before ask, ask before allow. Of `allow` and each list of `limits`, some rule must cover a call."""
+    """Deny goes before ask, ask before allow. Of `allow` and each of `allow_limits`, some rule must cover a call."""
 
     allow: tuple[Rule, ...] = ()
     ask: tuple[Rule, ...] = ()
     deny: tuple[Rule, ...] = ()
-    limits: tuple[tuple[Rule, ...], ...] = ()
+    allow_limits: tuple[tuple[Rule, ...], ...] = ()
 
     @classmethod
     def read(
@@ -138,7 +138,7 @@ class Rules:
         allow: Iterable[str] = (),
         ask: Iterable[str] = (),
         deny: Iterable[str] = (),
-        limits: Iterable[tuple[str, ...]] = (),
+        allow_limits: Iterable[tuple[str, ...]] = (),
     ) -> tuple[Rules, tuple[str, ...], tuple[str, ...]]:
         """The rules, the problems of those that cannot be parsed, and the warnings about those that allow."""
         problems: list[str] = []
@@ -146,7 +146,7 @@ class Rules:
             tuple(_parsed("allow", allow, problems)),
             tuple(_parsed("ask", ask, problems)),
             tuple(_parsed("deny", deny, problems)),
-            tuple(tuple(_parsed("allow", texts, problems)) for texts in limits),
+            tuple(tuple(_parsed("allow", texts, problems)) for texts in allow_limits),
         )
         warnings = tuple(f"allow: {rule.text}: {rule.warning}" for rule in rules.allow if rule.warning)
         return rules, tuple(problems), warnings
@@ -241,8 +241,8 @@ class Rulebook:
         added = tuple(
             each.text for each in self.stated if each.kind == "allow" and (each.origin, each.text) not in of_lists
         )
-        first, *limits = [(*each.rules, *(added if each.is_own else ())) for each in self.lists] or [added]
-        return _read(first, self.texts("ask"), self.texts("deny"), tuple(limits))
+        first, *others = [(*each.rules, *(added if each.is_own else ())) for each in self.lists] or [added]
+        return _read(first, self.texts("ask"), self.texts("deny"), tuple(others))
 
 
 def check(text: str) -> str | None:
