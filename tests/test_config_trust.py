@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.chat.rules import save_rule
 from copilot_kernel.config import SETTINGS, Settings, Widening, allow_lists, is_in_own_kernelspec, user_file
 from copilot_kernel.config_reader import IN_PROJECT, load_settings
+from copilot_kernel.config_writer import add_to_list
 from copilot_kernel.environment import environment_of
 
 from .test_config import write
@@ -65,7 +65,7 @@ def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_text('{"deny": ["Bash"], "permission_mode": "plan"}', "utf-8-sig")
     assert load_settings({}, [path]) == Settings(deny=("Bash",), permission_mode="plan")
-    save_rule("ask", "Read", path)
+    add_to_list("ask", "Read", path)
     assert load_settings({}, [path]) == Settings(deny=("Bash",), permission_mode="plan", ask=("Read",))
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.chat.rules import save_rule
 from copilot_kernel.chat.running_files import Item, key_of
 from copilot_kernel.chat.session_store import SavedSession, SessionStore
 from copilot_kernel.chat.trust import NOT_SAVED, TrustStore
 from copilot_kernel.cli import main
 from copilot_kernel.config import Settings
 from copilot_kernel.config_reader import load_settings
+from copilot_kernel.config_writer import add_to_list
 from copilot_kernel.errors import UsageError
 from copilot_kernel.frontend.rerun import UNREAD, _saved_runs
 from copilot_kernel.kept_files import UNKNOWN, read_file, write_file
@@ -51,7 +51,7 @@ def session_store(folder: Path) -> SessionStore:
 def test_settings_are_read(kept: Path) -> None:
     settings = load_settings({}, [kept / "copilot_kernel.json"])
     assert (settings.allow, settings.deny, settings.problems) == (("Bash(git status)",), ("Edit(secrets/**)",), ())
-    save_rule("allow", "Read", kept / "copilot_kernel.json")
+    add_to_list("allow", "Read", kept / "copilot_kernel.json")
     assert load_settings({}, [kept / "copilot_kernel.json"]).allow == ("Bash(git status)", "Read")
 
 
@@ -98,8 +98,8 @@ def test_newer_settings_are_a_problem_and_get_no_rule(tmp_path: Path) -> None:
     settings = load_settings({}, [file])
     assert (settings.problems, settings.unread) == ((line,), (line,))
     with pytest.raises(UsageError) as refused:
-        save_rule("allow", "Read", file)
-    assert (str(refused.value), unchanged(file)) == (f"{line} The rule was not added.", True)
+        add_to_list("allow", "Read", file)
+    assert (str(refused.value), unchanged(file)) == (f"{line} Nothing was saved.", True)
 
 
 def test_newer_trust_is_none_and_another_answer_counts_once(tmp_path: Path) -> None:
@@ -180,6 +180,6 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, damaged: str) -> None:
 def test_what_is_written_says_its_version(tmp_path: Path) -> None:
     remember(tmp_path)
     session_store(tmp_path).write(SESSION)
-    save_rule("deny", "Read", tmp_path / "copilot_kernel.json")
+    add_to_list("deny", "Read", tmp_path / "copilot_kernel.json")
     written = [json.loads(file.read_text())["version"] for file in tmp_path.rglob("*.json")]
     assert sorted(written) == [1, 1, TRUST_VERSION]

@@ -224,7 +224,7 @@ class Saves:
 @pytest.fixture
 def saves(monkeypatch: pytest.MonkeyPatch) -> Iterator[Saves]:
     slow = Saves()
-    monkeypatch.setattr(rules, "save_rule", slow)
+    monkeypatch.setattr(rules, "add_to_list", slow)
     yield slow
     slow.over.set()
 

@@ -1,14 +1,10 @@
-"""A rule in the user's own config file, in which everything else stays; and where paths lead."""
+"""How a rule is added, where paths lead, and what is guarded."""
 
-import json
 import os
-import re
-import stat
 import sys
 import sysconfig
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,42 +13,18 @@ import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import rules
 from copilot_kernel.chat.permission import OUR_OPTIONS
-from copilot_kernel.chat.rules import LOCKED, PolicyEvaluator, lock_file, save_rule
-from copilot_kernel.config import Settings, user_file
+from copilot_kernel.chat.rules import PolicyEvaluator
+from copilot_kernel.config import Settings
 from copilot_kernel.config_reader import load_settings
+from copilot_kernel.config_writer import add_to_list, lock_file
 from copilot_kernel.conversation.model import ToolCall
-from copilot_kernel.environment import environment_of
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.policy import Decision
-from filelock import FileLock
 
 from ..limits import LIMIT
 from ..notebook_tools.fakes import FakeNotebook
 
 FILE = "copilot_kernel.json"
-
-
-def test_a_new_file_is_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
-    file = save_rule("allow", "Read", user_file(environment_of(str(tmp_path))))
-    assert (file, json.loads(file.read_text())) == (tmp_path / "config" / FILE, {"version": 1, "allow": ["Read"]})
-    assert (stat.S_IMODE(file.stat().st_mode), set(file.parent.iterdir())) == (0o600, {file, lock_file(file)})
-
-
-def test_what_else_is_in_the_file_stays_and_so_do_its_mode_bits(tmp_path: Path) -> None:
-    file = tmp_path / FILE
-    file.write_text('{"agent": "démo", "allow": ["Read"], "unknown": {"a": [1, null, 1.5]}, "deny": ["Bash"]}')
-    file.chmod(0o644)
-    save_rule("allow", "Bash(ls)", file)
-    before = file.stat()
-    save_rule("allow", "Read", file)
-    assert (file.stat().st_ino, stat.S_IMODE(before.st_mode)) == (before.st_ino, 0o644)
-    assert list(json.loads(file.read_text("utf-8")).items()) == [
-        ("agent", "démo"),
-        ("allow", ["Read", "Bash(ls)"]),
-        ("unknown", {"a": [1, None, 1.5]}),
-        ("deny", ["Bash"]),
-    ]
 
 
 async def test_each_list_that_allows_must_cover_a_call(tmp_path: Path) -> None:
@@ -74,64 +46,19 @@ async def test_each_list_that_allows_must_cover_a_call(tmp_path: Path) -> None:
         assert not await allowed(evaluator, "id")
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"allow": [1]}', '{"agent": "a", "agent": "b"}'])
-def test_what_is_not_understood_is_left_as_it_is(tmp_path: Path, text: str) -> None:
-    file = tmp_path / FILE
-    file.write_text(text)
-    with pytest.raises(UsageError, match=str(file)) as error:
-        save_rule("allow", "Read", file)
-    assert (file.read_text(), bool(error.value.hint)) == (text, True)
-    assert set(tmp_path.iterdir()) == {file, lock_file(file)}
-
-
 async def test_half_a_character_in_the_rule_or_in_the_file_is_an_error_that_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """JSON can spell a lone surrogate, which cannot be written as UTF-8."""
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
     with pytest.raises(UsageError, match="lone surrogate"):
-        save_rule("allow", "Edit(\ud800.txt)", tmp_path / FILE)
+        add_to_list("allow", "Edit(\ud800.txt)", tmp_path / FILE)
     assert list(tmp_path.iterdir()) == [lock_file(tmp_path / FILE)]
     text = r'{"agent": "\ud800"}'
     (tmp_path / FILE).write_text(text)
     done = await rules.PolicyEvaluator(Settings()).add_rule("allow", "Read", to_settings=True)
     assert ("in this conversation only" in done, "lone surrogate" in done) == (True, True)
     assert (tmp_path / FILE).read_text() == text
-
-
-def test_a_place_that_cannot_be_written_is_an_error_with_a_reason(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    (tmp_path / FILE).mkdir()
-    for file in (tmp_path / "file" / FILE, tmp_path / FILE):
-        with pytest.raises(UsageError, match="cannot be written"):
-            save_rule("allow", "Read", file)
-
-
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
-    """Some keep their settings elsewhere, under version control."""
-    real = tmp_path / "dotfiles" / "settings.json"
-    real.parent.mkdir()
-    real.write_text('{"agent": "demo"}')
-    (tmp_path / FILE).symlink_to(real)
-    save_rule("deny", "Bash(rm *)", tmp_path / FILE)
-    assert (tmp_path / FILE).is_symlink()
-    assert json.loads(real.read_text()) == {"agent": "demo", "deny": ["Bash(rm *)"]}
-
-
-def test_two_kernels_that_save_at_once_both_do(tmp_path: Path) -> None:
-    rules = [f"Bash(echo {number})" for number in range(40)]
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda rule: save_rule("allow", rule, tmp_path / FILE), rules))
-    assert sorted(json.loads((tmp_path / FILE).read_text())["allow"]) == sorted(rules)
-
-
-def test_a_lock_that_is_never_given_up_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "LOCK_SECONDS", 0.05)
-    with FileLock(lock_file(tmp_path / FILE), thread_local=False):
-        with pytest.raises(UsageError, match=re.escape(LOCKED.format(tmp_path / FILE))):
-            save_rule("allow", "Read", tmp_path / FILE)
-        assert not (tmp_path / FILE).exists()
-    save_rule("allow", "Read", tmp_path / FILE)
 
 
 # -- Where paths lead, and what holds our own settings.

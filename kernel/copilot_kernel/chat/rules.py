@@ -1,18 +1,12 @@
-"""The rules and the mode in force: what they say of a call, and how a rule is added.
-
-A rule that the user wants to keep goes into the user's own config file, in which everything else stays as it is.
-"""
+"""The rules and the mode in force: what they say of a call, and how a rule is added."""
 
 from __future__ import annotations
 
-import json
 import os
-import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
@@ -21,10 +15,10 @@ from anyio import to_thread
 from ..acp.locate import deny_patterns, located
 from ..acp.messages import PermissionOption
 from ..config import PLAN, SANDBOXED, UNREAD, Settings, config_files, state_folder, user_file
+from ..config_writer import add_to_list
 from ..conversation import inputs
 from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
-from ..kept_files import VERSION, UnknownVersion, check_version, replace_file
 from ..notebook.live import LiveNotebook
 from ..permissions import policy
 from ..permissions.grants import ACCEPT_EDITS, ACCEPTING
@@ -37,8 +31,6 @@ from ..system.drives import disk_path, policy_path
 # Seconds until a path counts as unknown: a disk that hangs must not hold up the question.
 PATH_SECONDS = 2.0
 PATH_THREADS = anyio.CapacityLimiter(8)
-# Seconds to wait for another program that is changing the config file, and between two tries.
-LOCK_SECONDS, LOCK_PAUSE_SECONDS = 2.0, 0.02
 
 OWN_CODE = "belongs to what runs this kernel"
 OPEN_NOTEBOOK = (
@@ -50,8 +42,6 @@ T = TypeVar("T")
 
 VERBS: dict[Kind, str] = {"allow": "Allowed", "ask": "Asked about", "deny": "Denied"}
 OUTRANKED = " New kernels do not use it: COPILOT_KERNEL_{} in their environment takes precedence."
-LOCKED = "Another program has locked {}, so the rule was not added."
-_FIX_FIRST = "Fix the file first; it was not modified."
 
 
 class PolicyEvaluator:
@@ -138,7 +128,7 @@ class PolicyEvaluator:
         if not to_settings:
             return f"{VERBS[kind]} in {HERE}: {rule}"
         try:
-            work = partial(save_rule, kind, rule, user_file(self.settings.environment))
+            work = partial(add_to_list, kind, rule, user_file(self.settings.environment))
             file = str(await to_thread.run_sync(work, abandon_on_cancel=True))
         except UsageError as error:
             return f"{VERBS[kind]} in {HERE} only: {rule}. {error} {error.hint}"
@@ -189,71 +179,3 @@ def _own(settings: Settings) -> tuple[tuple[str, ...], dict[str, str]]:
         argv = located(settings).argv
     code = (policy_path(str(path)) for path in own_paths(settings.folder, settings.environment, argv))
     return tuple(map(policy_path, protected(settings))), dict.fromkeys(code, OWN_CODE)
-
-
-# -- the user's config file -------------------------------------------------------------------------------------------
-
-
-def save_rule(kind: Kind, rule: str, file: Path) -> Path:
-    """Add `rule` to the list `kind` of the config file, and return its path. Blocks; the file may be a link.
-
-    Raises UsageError if it cannot be read, understood or written, or if another program has locked it; it is then as it
-    was.
-    """
-    from filelock import FileLock, Timeout
-
-    file = Path(os.path.realpath(file))
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(lock_file(file), timeout=LOCK_SECONDS, poll_interval=LOCK_PAUSE_SECONDS, thread_local=False):
-            _add(kind, rule, file)
-    except Timeout as error:
-        raise UsageError(LOCKED.format(file), "Try again when that program is done.") from error
-    except UnknownVersion as error:
-        raise UsageError(f"{error} The rule was not added.") from error
-    except UnicodeEncodeError as error:
-        message = f"Cannot save the rule in {file}: one of them contains an invalid character (a lone surrogate)."
-        raise UsageError(message, "Remove that character.") from error
-    except OSError as error:
-        message = f"{file} cannot be written: {error.strerror or error}."
-        raise UsageError(message, "Check the file's permissions.") from error
-    return file
-
-
-def lock_file(file: Path) -> Path:
-    """The file that is locked while `file` is changed."""
-    return file.with_name(f".{file.name}.lock")
-
-
-def _add(kind: Kind, rule: str, file: Path) -> None:
-    values, mode = _read(file)
-    rules = values.setdefault(kind, [])
-    if not isinstance(rules, list) or not all(isinstance(each, str) for each in rules):
-        raise UsageError(f"{kind} in {file} is not a list of strings, so the rule was not added.", _FIX_FIRST)
-    if rule not in rules:
-        rules.append(rule)
-        replace_file(file, f"{json.dumps(values, indent=2, ensure_ascii=False)}\n", mode)
-
-
-def _read(file: Path) -> tuple[dict[str, Any], int]:
-    """The members of the file and its mode bits; a new file is for the user alone."""
-    try:
-        text = file.read_text("utf-8-sig")
-        values = json.loads(text, object_pairs_hook=_members) if text.strip() else {}
-        mode = stat.S_IMODE(file.stat().st_mode)
-    except FileNotFoundError:
-        return {VERSION: 1}, 0o600
-    except ValueError as error:
-        raise UsageError(f"{file} cannot be read as JSON ({error}), so the rule was not added.", _FIX_FIRST) from error
-    if not isinstance(values, dict):
-        raise UsageError(f"{file} does not hold one JSON object, so the rule was not added.", _FIX_FIRST)
-    check_version(values.get(VERSION, 1), file)
-    return values, mode
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a name that stands there twice: one of the two values would be lost."""
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a name stands twice in one object")
-    return members
