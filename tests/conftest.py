@@ -1,6 +1,7 @@
 """What all tests share: which of them run, and in which order."""
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Generator
@@ -32,6 +33,9 @@ os.environ["COPILOT_DEMO_PACE"] = "0"
 # Kernels, servers and agents that tests start would compile all that they import, each time anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# jsonschema builds a grammar for addresses that nobody checks here: more than a second in each process.
+pytest.MonkeyPatch().setitem(sys.modules, "rfc3987_syntax", None)
 
 # The options of this run of pytest are not meant for those that tests start.
 os.environ.pop("PYTEST_ADDOPTS", None)
@@ -75,6 +79,23 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = "not long"
     if config.option.long:
         config.option.markexpr = "long"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files and folders of which `pyproject.toml` leaves out each test are not even imported: that takes seconds."""
+    expression = config.option.markexpr
+    return True if expression in config.getini("addopts") and _has_only(expression, collection_path) else None
+
+
+def _has_only(marks: str, path: Path) -> bool:
+    """Return True if each test in a file, or in each file of a folder, has one of the marks."""
+    if path.is_dir():
+        files = [*path.glob("test_*.py")]
+        return bool(files) and all(_has_only(marks, file) for file in files)
+    if not path.match("test_*.py"):
+        return False
+    found = re.search(r"^pytestmark = (\[\s*)?pytest\.mark\.(\w+)", path.read_text("utf-8"), re.MULTILINE)
+    return found is not None and found[2] in re.findall(r"\w+", marks)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
