@@ -29,7 +29,8 @@ TOOLS = (
 OF_OTHER_PROGRAMS = ("server/test_clients.py", "acp/test_peers.py", "chat/test_notebook_tools.py")
 """What they need is not in TOOLS."""
 FOLDERS = (
-    *("tests/jupyter", "tests/ipython", "tests/frontend", "tests/widgets", "tests/server", "tests/rendering"),
+    *("tests/commands", "tests/output", "tests/pages", "tests/prompts", "tests/views"),
+    *("tests/jupyter", "tests/ipython", "tests/widgets", "tests/server", "tests/rendering"),
     *("tests/permissions/test_rules.py", "tests/cli", "tests/acp", "tests/chat", "tests/agentd"),
     *(f"--ignore=tests/{name}" for name in OF_OTHER_PROGRAMS),
 )
@@ -37,7 +38,8 @@ PART = (
     *("tests/jupyter/test_kernel.py", "tests/jupyter/test_dispatch.py", "tests/jupyter/test_questions.py"),
     *("tests/jupyter/test_conformance.py", "tests/jupyter/test_nbclient.py", "tests/jupyter/test_jupyter_console.py"),
     *("tests/ipython/test_asking.py", "tests/ipython/test_front_end.py", "tests/ipython/test_notebook.py"),
-    *("tests/frontend", "tests/widgets", "tests/server/test_socket_turns.py", "tests/server/test_completions.py"),
+    *("tests/commands", "tests/output", "tests/pages", "tests/prompts", "tests/views"),
+    *("tests/widgets", "tests/server/test_socket_turns.py", "tests/server/test_completions.py"),
     *("tests/permissions/test_rules.py", "tests/cli/test_export.py", "tests/cli/test_tour.py"),
     *("tests/acp/test_transport.py", "tests/acp/test_process.py", "tests/acp/test_connection.py"),
     *("tests/chat/test_agent.py", "tests/chat/test_sessions.py"),

@@ -22,11 +22,11 @@ from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.acp.parse import parse_update
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.conversation.model import Entry
-from copilot_kernel.frontend.output_area import OutputArea
+from copilot_kernel.output.output_area import OutputArea
 
 from tests.agent import samples
 from tests.chat.people import Person
-from tests.frontend.recording import RecordingCell
+from tests.output.recording import RecordingCell
 
 from .kernels import OURS, PLAIN, kernel
 from .report import Report

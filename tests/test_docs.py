@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.cli.parser import parse
+from copilot_kernel.commands.commands import TABLE
 from copilot_kernel.config import PREFIX, Settings
-from copilot_kernel.frontend.commands import TABLE
 
 from tests.docs_lists import PAGES as GENERATED
 from tests.docs_lists import written

@@ -18,10 +18,10 @@ from copilot_kernel.config import Settings
 from copilot_kernel.config_reader import load_settings
 from copilot_kernel.config_writer import add_to_list
 from copilot_kernel.errors import UsageError
-from copilot_kernel.frontend.rerun import UNREAD, _saved_runs
 from copilot_kernel.kept_files import UNKNOWN, read_file, write_file
 from copilot_kernel.notebook.bridge import read_endpoint
 from copilot_kernel.notebook.live import NotebookCell, NotebookState
+from copilot_kernel.prompts.rerun import UNREAD, _saved_runs
 
 KEPT = Path(__file__).parent / "kept"
 PROJECT = "/home/user/project"

@@ -33,9 +33,9 @@ from asyncio import get_running_loop, wrap_future
 from contextlib import nullcontext
 from types import SimpleNamespace
 from IPython.display import display
-from copilot_kernel.frontend.cell import GUARD_SECONDS
-from copilot_kernel.frontend.open_question import Card
-from copilot_kernel.frontend.permission_question import PermissionQuestion
+from copilot_kernel.output.cell import GUARD_SECONDS
+from copilot_kernel.views.open_question import Card
+from copilot_kernel.views.permission_question import PermissionQuestion
 from pickle import loads
 
 def show(question, root="/project"):

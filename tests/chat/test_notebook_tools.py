@@ -13,9 +13,9 @@ from copilot_kernel.chat.notebook_gate import NO_TURN
 from copilot_kernel.chat.notebook_tools import KERNEL_ENDED, NO_CELLS, introduction, is_here
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentRefused
-from copilot_kernel.frontend.vs_code import NO_CHANGES
 from copilot_kernel.mcp_config import McpServer
 from copilot_kernel.notebook.live import RunResult
+from copilot_kernel.output.vs_code import NO_CHANGES
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
 from ..acp.scripted import listening, numbered, offering

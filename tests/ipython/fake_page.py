@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from copilot_kernel.frontend.page_comm import TARGET
+from copilot_kernel.pages.page_comm import TARGET
 
 from ..jupyter.front_end import FrontEnd, Message, is_status, parent
 

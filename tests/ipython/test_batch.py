@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from copilot_kernel.frontend.saved_notebook import UNKNOWN
+from copilot_kernel.pages.saved_notebook import UNKNOWN
 
 from ..jupyter.front_end import installed
 from ..jupyter.test_nbclient import executed, notebook, shown

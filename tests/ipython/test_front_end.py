@@ -4,8 +4,8 @@ from contextvars import ContextVar
 from types import SimpleNamespace
 
 import pytest
-from copilot_kernel.frontend.page_comm import TARGET
 from copilot_kernel.ipython.front_end import clicks_arrive
+from copilot_kernel.pages.page_comm import TARGET
 from ipykernel.kernelbase import Kernel
 
 from ..jupyter.front_end import FrontEnd, is_status, parent, states

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import psutil
 import pytest
-from copilot_kernel.frontend.page_comm import TARGET
+from copilot_kernel.pages.page_comm import TARGET
 from copilot_kernel.system import posix_session
 from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec
@@ -31,7 +31,7 @@ ARGV = (sys.executable, "-P", "-m", "copilot_kernel", *OPTIONS)
 
 SLOW_DRAWING = """
 import os
-from copilot_kernel.frontend.display import Display
+from copilot_kernel.output.display import Display
 finish = Display.finish
 def slow(self, *turn):
     finish(self, *turn)

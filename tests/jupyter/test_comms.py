@@ -1,6 +1,6 @@
 """Several pages on one kernel, of which not all have widgets."""
 
-from copilot_kernel.frontend.page_comm import TARGET
+from copilot_kernel.pages.page_comm import TARGET
 
 from .asked import Asked
 from .front_end import FrontEnd, connected, parent

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from copilot_kernel.acp.messages import AgentInfo, AvailableCommand, Mode, SessionInfo, SessionState
+from copilot_kernel.commands.command_context import CommandState
+from copilot_kernel.commands.commands import TABLE
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Conversation
 from copilot_kernel.errors import AgentExited
-from copilot_kernel.frontend.command_context import CommandState
-from copilot_kernel.frontend.commands import TABLE
 from copilot_kernel.jupyter import completion
 from copilot_kernel.jupyter.completion import MAX_MATCHES, complete, inspect
 

@@ -11,8 +11,8 @@ import pytest
 from copilot_kernel.chat.turn_record import METADATA_KEY
 from copilot_kernel.cli.kernelspec import local_spec
 from copilot_kernel.config import Settings
-from copilot_kernel.frontend.context import SAVE_FIRST
-from copilot_kernel.frontend.vs_code import AS_SAVED
+from copilot_kernel.output.vs_code import AS_SAVED
+from copilot_kernel.prompts.context import SAVE_FIRST
 from copilot_kernel.sandbox import unavailable
 
 from ..agent.command import COMMAND
@@ -21,7 +21,7 @@ from .asked import WIDGET_VIEW
 from .front_end import ARGV, OPTIONS, kernel_process, parent, until
 from .vs_code import VSCode
 
-IMPATIENT = "from copilot_kernel.frontend import vs_code; vs_code.DRAW_SECONDS = 0.5"
+IMPATIENT = "from copilot_kernel.output import vs_code; vs_code.DRAW_SECONDS = 0.5"
 PYTHON = (sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}")
 MAIN = "import runpy; runpy.run_module('copilot_kernel', run_name='__main__')"
 QUESTION = "Use this tool?"

@@ -32,7 +32,7 @@ c.Spawner.args.append("--ServerApp.jpserver_extensions=jupyterlab=False")
 OFTEN_IN_SERVERS = "from copilot_kernel.server import app\napp.SWEEP_MILLISECONDS = 500\n"
 OFTEN_IN_KERNELS = """
 from copilot_kernel.__main__ import main
-from copilot_kernel.frontend import questions
+from copilot_kernel.output import questions
 questions.ACTIVITY_SECONDS = 0.5
 main()
 """

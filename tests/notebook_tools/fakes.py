@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
-from copilot_kernel.frontend.page_reporter import PageReporter
 from copilot_kernel.notebook.live import (
     CellError,
     CellType,
@@ -18,6 +17,7 @@ from copilot_kernel.notebook.live import (
     VariableSummary,
 )
 from copilot_kernel.notebook.tools import GateDecision, Proposal, Tool
+from copilot_kernel.pages.page_reporter import PageReporter
 from copilot_kernel.undo.cells import CellLog
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAAEElEQVR4nGNgYPgPRwgWAFKXBfsAAAAASUVORK5CYII="

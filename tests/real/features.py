@@ -15,7 +15,7 @@ from pathlib import Path
 from copilot_kernel.acp.agent_connection import UNLISTED
 from copilot_kernel.chat.sessions import NEW_CONVERSATION, RESTARTED
 from copilot_kernel.chat.slash import harmless
-from copilot_kernel.frontend.agent_commands import NO_CHOICE
+from copilot_kernel.commands.agent_commands import NO_CHOICE
 
 from . import model, tools
 from .agents import AGENTS, FILE, NOTES, Agent

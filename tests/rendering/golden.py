@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import conftest  # noqa: F401 - the settings of all tests
 from ..agent.replay import read
-from ..frontend.replaying import Cell, played
+from ..prompts.replaying import Cell, played
 from ..real.turns import TRANSCRIPTS
 from .allowed import lines_of
 

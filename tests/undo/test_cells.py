@@ -6,8 +6,8 @@ import random
 from dataclasses import replace
 
 import pytest
-from copilot_kernel.frontend.page_notebook import PageNotebook
 from copilot_kernel.notebook.live import ChangedMeanwhile, NotebookCell, NotebookState
+from copilot_kernel.pages.page_notebook import PageNotebook
 from copilot_kernel.undo.cells import (
     CHANGED_SINCE,
     NO_PAGE,

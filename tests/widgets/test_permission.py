@@ -61,7 +61,7 @@ def test_a_name_is_one_short_line(name: str, shown: str) -> None:
 # -- answers that are guarded, and answers that stand back -----------------------------------------------------------
 
 
-# -- an answer that takes text (what is submitted: tests/frontend/test_card.py) ---------------------------------------
+# -- an answer that takes text (what is submitted: tests/output/test_card.py) ---------------------------------------
 
 
 def test_the_field_takes_the_place_of_the_answers_and_gives_it_back(front_end: FrontEnd) -> None:

@@ -19,11 +19,11 @@ from ..config import LANGUAGE
 from ..conversation.changes import changes_of
 from ..conversation.model import Message, ToolCall
 from ..errors import CopilotError, UsageError
-from ..frontend.cell import clean
-from ..frontend.slot_items import picture
-from ..frontend.slots import Slots
 from ..jupyter.kernel import CopilotKernel
+from ..output.slot_items import picture
+from ..output.slots import Slots
 from ..rendering.footer import footer_bundles
+from ..rendering.plain import encodable
 from ..store.turns import PastTurn
 
 Json = dict[str, Any]
@@ -77,7 +77,7 @@ def _cell(turn: PastTurn, number: int, past: Past) -> Json:
         "id": f"prompt-{number}",
         "metadata": {"copilot_kernel": {"prompted": turn.time}} if turn.time else {},
         "outputs": [*_outputs(turn, past)],
-        "source": _lines(clean(turn.prompt)),
+        "source": _lines(encodable(turn.prompt)),
     }
 
 
@@ -107,8 +107,8 @@ def _outputs(turn: PastTurn, past: Past) -> Iterator[Json]:
 
 
 def _display(bundle: Json, metadata: Json | None = None) -> Json:
-    data = {kind: _lines(value) if isinstance(value, str) else value for kind, value in clean(bundle).items()}
-    return {"data": data, "metadata": clean(metadata or {}), "output_type": "display_data"}
+    data = {kind: _lines(value) if isinstance(value, str) else value for kind, value in encodable(bundle).items()}
+    return {"data": data, "metadata": encodable(metadata or {}), "output_type": "display_data"}
 
 
 def _lines(text: str) -> list[str]:
@@ -121,5 +121,5 @@ def _metadata(past: Past) -> Json:
     return {
         "kernelspec": {"display_name": "Copilot", "language": LANGUAGE, "name": "copilot"},
         "language_info": CopilotKernel.language_info,
-        METADATA_KEY: clean({SCHEMA_MEMBER: SCHEMA_VERSION, **described, "source": past.source}),
+        METADATA_KEY: encodable({SCHEMA_MEMBER: SCHEMA_VERSION, **described, "source": past.source}),
     }

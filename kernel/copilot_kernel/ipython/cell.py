@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from ..frontend.cell import Cell
+from ..output.cell import Cell
 from .front_end import WidgetSupport, clicks_arrive, request
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class _StockKernel:
 
 def magic_wording() -> Wording:
     """The wording of a Python notebook and of IPython's terminal."""
-    from ..frontend.commands import TABLE
+    from ..commands.commands import TABLE
     from ..rendering.report import Wording
 
     return Wording(prefix="%copilot %", commands=frozenset(TABLE))

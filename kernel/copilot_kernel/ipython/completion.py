@@ -7,7 +7,7 @@ from typing import Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult
 
-from ..frontend.context import completions
+from ..prompts.context import completions
 from .live_notebook import started_at
 from .transform import NAME
 from .variables import variable_names

@@ -21,8 +21,8 @@ from typing import Any
 
 from comm import get_comm_manager
 
-from ..frontend.cell import Cell, Request, message_type
-from ..frontend.vs_code import is_cell
+from ..output.cell import Cell, Request, message_type
+from ..output.vs_code import is_cell
 
 Handler = Callable[[Any, Any, dict[str, Any]], Any]
 

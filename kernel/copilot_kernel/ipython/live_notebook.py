@@ -10,9 +10,9 @@ from uuid import uuid4
 
 from ..config import notebook_at_start
 from ..errors import CopilotError
-from ..frontend.page_comm import ABSENT
-from ..frontend.page_notebook import PageNotebook
 from ..notebook.live import CellError, ChangedMeanwhile, NoPage, RunResult, VariableSummary
+from ..pages.page_comm import ABSENT
+from ..pages.page_notebook import PageNotebook
 from ..rendering.plain import clean
 from .cell import IPythonCell, ShellCell
 from .cell_thread import CellThread, blocked, call

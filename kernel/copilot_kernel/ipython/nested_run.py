@@ -14,8 +14,8 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from ..frontend.cell import Request
 from ..notebook.live import KernelBusy, NotebookError, Output, RunResult
+from ..output.cell import Request
 from ..rendering.plain import whole
 from .cell_thread import CellThread, run_through
 from .run_outputs import END, MARK, RunOutputs

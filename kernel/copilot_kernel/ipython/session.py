@@ -17,11 +17,11 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..commands.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError, UsageError
-from ..frontend.cell import Cell
-from ..frontend.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
-from ..frontend.kernel_session import KernelSession
-from ..frontend.vs_code import is_cell
+from ..output.cell import Cell
+from ..output.vs_code import is_cell
+from ..prompts.kernel_session import KernelSession
 from ..rendering.plain import visible_line
 from ..system.processes import keep_apart
 from .front_end import ParentTracker, WidgetSupport

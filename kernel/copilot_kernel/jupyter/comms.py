@@ -9,7 +9,8 @@ from typing import Any
 import comm
 from comm.base_comm import BaseComm, CommManager
 
-from ..frontend.cell import Message, clean, owner
+from ..output.cell import Message, owner
+from ..rendering.plain import encodable
 
 
 class KernelComm(BaseComm):
@@ -27,8 +28,8 @@ class KernelComm(BaseComm):
         kernel.session.send(
             kernel.iopub_socket,
             msg_type,
-            clean({"data": data or {}, "comm_id": self.comm_id, **keys}),
-            metadata=clean(metadata or {}),
+            encodable({"data": data or {}, "comm_id": self.comm_id, **keys}),
+            metadata=encodable(metadata or {}),
             parent=owner.get() or kernel.get_parent("shell"),
             ident=self.topic,
             buffers=buffers,

@@ -15,11 +15,11 @@ from typing import Any
 
 import anyio.to_thread
 
+from ..commands import commands
+from ..commands.command_context import CommandContext, CommandState
 from ..config import notebook
 from ..errors import CopilotError
-from ..frontend import commands
-from ..frontend.command_context import CommandContext, CommandState
-from ..frontend.context import completions as mentions
+from ..prompts.context import completions as mentions
 from ..rendering.plain import clean, one_line, prose
 from .paths import beneath, everywhere
 

@@ -15,7 +15,7 @@ from typing import Any
 from ipykernel._version import kernel_protocol_version
 from ipykernel.kernelbase import Kernel
 
-from ..frontend.cell import Message, Request, message_type
+from ..output.cell import Message, Request, message_type
 from .comms import Comms
 
 # What is overridden or called below, and is no public interface of ipykernel: the leading parameters that it must take.

@@ -11,13 +11,13 @@ from typing import Any
 from traitlets import Float, Unicode
 
 from .. import __version__
+from ..commands.chat_runner import CLOSE_LIMIT
 from ..config import AGENT, LANGUAGE, is_in_own_kernelspec
 from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError
-from ..frontend.cell import GUARD_SECONDS, Cell
-from ..frontend.chat_runner import CLOSE_LIMIT
-from ..frontend.kernel_session import KernelSession
-from ..frontend.page_notebook import PageNotebook
-from ..frontend.warm_start import WarmStart
+from ..output.cell import GUARD_SECONDS, Cell
+from ..pages.page_notebook import PageNotebook
+from ..prompts.kernel_session import KernelSession
+from ..prompts.warm_start import WarmStart
 from ..rendering.plain import clean, visible_line
 from ..system.processes import parent
 from . import comms, lifetime

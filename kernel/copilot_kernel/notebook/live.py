@@ -104,6 +104,10 @@ class LiveNotebook(Protocol):
     async def open_notebooks(self) -> Sequence[str]:
         """Absolute paths of the notebooks that the user has open, as far as they are known. Raises nothing."""
 
+    async def open_documents(self) -> OpenDocuments:
+        """The notebook and what is open beside it, as far as they are known. Raises nothing."""
+        return OpenDocuments()
+
     async def snapshot(self) -> NotebookState:
         """The notebook without outputs, at any time; empty if it cannot be read. Raises nothing."""
 

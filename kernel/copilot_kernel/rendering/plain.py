@@ -9,7 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+MAX_DEPTH = 64
+"""Limit of nested containers in a message."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -38,6 +43,28 @@ def whole(text: str) -> str:
     if not _SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def encodable(value: Any, depth: int = 0) -> Any:
+    """`value` as valid JSON and valid UTF-8.
+
+    NaN becomes null, a lone surrogate U+FFFD, what is nested deeper than `MAX_DEPTH` "…".
+    """
+    match value:
+        case str():
+            return whole(value)
+        case None | bool() | int():
+            return value
+        case float():
+            return value if isfinite(value) else None
+        case Mapping() | list() | tuple() if depth >= MAX_DEPTH:
+            return "…"
+        case Mapping():
+            return {whole(str(key)): encodable(item, depth + 1) for key, item in value.items()}
+        case list() | tuple():
+            return [encodable(item, depth + 1) for item in value]
+        case _:
+            return whole(str(value))
 
 
 def clean(text: object) -> str:

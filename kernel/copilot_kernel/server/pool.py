@@ -16,9 +16,9 @@ from ..agentd.hub import Hub
 from ..chat import Chat, open_chat
 from ..chat.agent_start import run_agent
 from ..chat.retry import Retry
+from ..commands.chat_runner import CLOSE_LIMIT, ChatRunner
 from ..config import Settings
 from ..errors import AgentError, CopilotError
-from ..frontend.chat_runner import CLOSE_LIMIT, ChatRunner
 from .catalogue import ModelCatalogue, ModelObject
 
 CHAT_PLACE = "a chat of the server"

@@ -9,7 +9,7 @@ import { oneLine } from './text.js';
  * @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel
  * @typedef {import('@jupyterlab/cells').CodeCell} CodeCell
  * @typedef {{turn: string, cell: string, source: string, cleared: boolean}} Turn
- *   One run of a cell; `turn` is the id of its request. `frontend/pages.py` has the members.
+ *   One run of a cell; `turn` is the id of its request. `pages/pages.py` has the members.
  */
 
 const RECORD = 'copilot_kernel'; // in the metadata of a turn's last output

@@ -15,8 +15,6 @@ from ...acp.elicitation import Elicitation, ElicitationAnswer
 from ...acp.messages import PermissionOption
 from ...conversation.model import FINAL, Conversation, Entry, Plan, ToolCall
 from ...errors import UsageError, trace
-from ...frontend.lexers import begin, load
-from ...frontend.permission_question import PermissionQuestion
 from ...permissions import policy
 from ...permissions.question import OwnSubject, PermissionAnswer, Question
 from ...rendering.markdown import to_html
@@ -24,6 +22,8 @@ from ...rendering.markup import escape
 from ...rendering.permission_options import STANDING, label, remark, remembered
 from ...rendering.plain import visible_line
 from ...rendering.question import QuestionView
+from ...views.lexers import begin, load
+from ...views.permission_question import PermissionQuestion
 from .feed import CallIds, EntryFeed, SaveFile, Update, arguments, messages, tool
 from .history import Line, last_messages
 from .html import EntryHtml, HtmlBatcher

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from ...commands import commands
+from ...commands.command_context import CommandContext
+from ...commands.command_output import CommandOutput
+from ...commands.commands import TABLE, Command
 from ...errors import AgentError, CopilotError, UsageError
-from ...frontend import commands
-from ...frontend.command_context import CommandContext
-from ...frontend.command_output import CommandOutput
-from ...frontend.commands import TABLE, Command
 from ...rendering.failure import render_failure
 from ...rendering.markup import Bundle
 from ...rendering.report import Wording

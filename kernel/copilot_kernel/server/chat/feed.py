@@ -15,9 +15,8 @@ from msgspec import Struct, structs
 from ...acp.messages import Block, ResourceLink
 from ...conversation import raw
 from ...conversation.model import FINAL, Attachment, Entry, Message, Notice, Plan, ToolCall
-from ...frontend.cell import clean
 from ...rendering.output import shortened
-from ...rendering.plain import visible_line
+from ...rendering.plain import encodable, visible_line
 from . import wire
 from .history import prompt_text
 from .html import EntryHtml
@@ -158,7 +157,7 @@ def arguments(given: object) -> str:
     """The tool's input as JSON."""
     if given is None:
         return "{}"
-    return shortened(json.dumps(clean(given), ensure_ascii=False), MAX_ARGUMENTS_CHARS)
+    return shortened(json.dumps(encodable(given), ensure_ascii=False), MAX_ARGUMENTS_CHARS)
 
 
 # -- views of a change ------------------------------------------------------------------------------------------------

@@ -17,9 +17,9 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 
 from ...acp.messages import SessionInfo
+from ...commands.chat_runner import CLOSE_LIMIT
+from ...commands.permission_commands import MODES
 from ...errors import CopilotError
-from ...frontend.chat_runner import CLOSE_LIMIT
-from ...frontend.permission_commands import MODES
 from ...rendering.plain import one_line, visible_text
 from ..catalogue import choose
 from ..errors import ApiError

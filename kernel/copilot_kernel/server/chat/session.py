@@ -12,10 +12,10 @@ from ...acp.messages import Block, TextBlock
 from ...acp.results import short_name
 from ...chat import Chat, TurnEnd, TurnOutcome
 from ...chat.attachments import mentions
+from ...commands.command_context import CommandContext
 from ...config import Settings
 from ...conversation.model import Conversation
 from ...errors import CopilotError, UsageError
-from ...frontend.command_context import CommandContext
 from ...rendering.plain import one_line
 from ..catalogue import choose
 from ..limits import Limits

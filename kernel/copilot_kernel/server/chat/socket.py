@@ -12,9 +12,9 @@ from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from jupyter_server.base.websocket import WS_PING_INTERVAL
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
+from ...commands.commands import Command
+from ...commands.session_commands import find_by_id
 from ...errors import CopilotError, UsageError
-from ...frontend.commands import Command
-from ...frontend.session_commands import find_by_id
 from ..handler import Handler
 from . import commands
 from .feed import Update

@@ -11,7 +11,7 @@ from msgspec import Struct
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from ...errors import UsageError
-from ...frontend.cell import clean
+from ...rendering.plain import encodable
 from ..errors import describe, json_object
 
 CLIENT_ACTIONS = ("new_session", "resume_session", "send", "approve_tool", "stop")
@@ -147,4 +147,4 @@ def compose(message: SocketMessage, with_html: bool = False) -> str:
 
 
 def _as_json(members: Mapping[str, Any]) -> str:
-    return json.dumps(clean(members), ensure_ascii=False)
+    return json.dumps(encodable(members), ensure_ascii=False)

@@ -11,9 +11,9 @@ from dataclasses import replace
 from ...acp.messages import Json
 from ...acp.results import lists_modes
 from ...chat import Chat, TurnOutcome, View
+from ...commands.chat_runner import ChatRunner
 from ...config import Settings
 from ...errors import UsageError
-from ...frontend.chat_runner import ChatRunner
 from ..catalogue import ModelObject, choose
 from ..errors import ApiError, LimitExceeded
 from ..pool import API_PLACE, AgentPool

@@ -1,1 +1,0 @@
-"""Parts of every cell-based front end: output area, questions, pickers, %commands."""

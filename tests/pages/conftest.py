@@ -1,0 +1,5 @@
+"""Widgets without a kernel."""
+
+from ..output.conftest import models
+
+__all__ = ["models"]

@@ -1,0 +1,338 @@
+"""Which page writes what a cell shows, and what one receives that has connected late."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+import comm
+import pytest
+from copilot_kernel.output.cell import Cell, Request
+from copilot_kernel.pages.page_reporter import PageReporter
+from copilot_kernel.pages.pages import MAX_ENDED, Pages
+from copilot_kernel.permissions.question import PermissionAnswer
+from copilot_kernel.views.permission_question import PermissionQuestion
+
+from ..limits import LIMIT
+from ..output.recording import ALLOW, call, question
+
+PATH = "folder/book.ipynb"
+Message = dict[str, Any]
+
+
+class Kernel:
+    """Pages that answer, by their sessions, and what each of them receives. Stands in for ipykernel's kernel."""
+
+    widgets_work = True
+    stdin_socket = iopub_socket = None
+
+    def __init__(self) -> None:
+        self.session, self._parent_ident = self, {"shell": b""}
+        self.comm_manager = SimpleNamespace(widgets_seen=True, undrawn=False)
+        self.comms: dict[str, str] = {}
+        """The session of each comm's page."""
+        self.answering: set[str] = set()
+        self.answers_at_once = False
+        """The page's answer is handled before `send` returns, as another thread may do."""
+        self.sent: list[tuple[str, Message, Message]] = []
+        self.pages = Pages(self)
+        self._numbers = count(1)
+
+    def _topic(self, topic: str) -> bytes:
+        return topic.encode()
+
+    def send(self, _: Any, kind: str, content: Message, parent: Message, ident: Any = None) -> None:
+        self.sent.append((kind, content, parent))
+        if kind == "comm_open":
+            session = self.comms[content["comm_id"]] = parent["header"]["session"]
+            self.says(session, hello=1, session=session, path=PATH)
+        for asked in content.get("data", {}).get("calls", ()):
+            self.says(self.comms[content["comm_id"]], replies=[{"call": asked["call"], "result": {}}])
+
+    def request(self, session: str, kind: str = "execute_request", **content: Any) -> Request:
+        header = {"msg_id": f"{kind} {next(self._numbers)}", "msg_type": kind, "session": session}
+        return Request(b"", {"header": header, "content": content})
+
+    def cell(self, session: str, cell_id: str = "c1", source: str = "Do it") -> Cell:
+        return Cell(self, self.request(session, code=source), live=True, cell_id=cell_id)
+
+    def says(self, session: str, /, kind: str = "comm_msg", **data: Any) -> Request:
+        """A message of a page, if it is there."""
+        request = self.request(session, kind, data=data)
+        id = next((id for id, each in reversed(self.comms.items()) if each == session), "")
+        if session in self.answering and (found := comm.get_comm_manager().comms.get(id)):
+            handle = found.handle_close if kind == "comm_close" else found.handle_msg
+            if self.answers_at_once:
+                handle(request.parent)
+            else:
+                asyncio.get_running_loop().call_soon(handle, request.parent)
+        return request
+
+    async def run(self, session: str, **options: str) -> Cell:
+        """A cell that a page runs, and that has shown something."""
+        self.answering.add(session)
+        cell = self.cell(session, **options)
+        page = self.pages.of(cell)
+        assert await page.known()
+        cell.display({"text/plain": "shown"}, display_id="first")
+        return cell
+
+    async def connect(self, session: str) -> Message:
+        """A page connects; what it has missed."""
+        self.answering.add(session)
+        id = f"comm of {session} {next(self._numbers)}"
+        self.comms[id] = session
+        hello = {"hello": 1, "session": session, "path": PATH}
+        self.pages._connected(id, self.request(session, "comm_open", data=hello))
+        return await self.heard(session, "missed")
+
+    async def leave(self, session: str) -> None:
+        self.says(session, "comm_close")
+        await asyncio.sleep(0)
+        self.answering.discard(session)
+
+    def events(self, session: str) -> list[Message]:
+        """What a page was told."""
+        comms = [(kind, content) for kind, content, _ in self.sent if kind == "comm_msg"]
+        return [
+            content["data"]
+            for _, content in comms
+            if self.comms[content["comm_id"]] == session and "event" in content["data"]
+        ]
+
+    async def heard(self, session: str, event: str) -> Message:
+        async with asyncio.timeout(LIMIT):
+            while not (found := [each for each in self.events(session) if each["event"] == event]):
+                await asyncio.sleep(0)
+        return found[-1]
+
+    def shown(self, request: Request) -> list[str]:
+        """The texts of displays whose parent is `request`."""
+        displays = ("display_data", "update_display_data", "error")
+        return [
+            content.get("ename") or content["data"]["text/plain"]
+            for kind, content, parent in self.sent
+            if kind in displays and parent is request.parent
+        ]
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
+    """Pages that are gone are so at once."""
+    monkeypatch.setattr("copilot_kernel.pages.page_comm.HELLO_SECONDS", 0.05)
+    manager = comm.base_comm.CommManager()
+    monkeypatch.setattr(comm, "get_comm_manager", lambda: manager)
+    kernel = Kernel()
+    yield kernel
+    kernel.pages.close()
+
+
+def told(cell: Cell, *, cleared: bool = False) -> Message:
+    return {"turn": cell.request_id, "cell": cell.cell_id, "source": cell.source, "cleared": cleared}
+
+
+async def test_the_next_page_gets_the_turn_of_one_that_is_gone_and_all_that_it_shows(kernel: Kernel) -> None:
+    cell = await kernel.run("first")
+    kernel.answering.clear()
+    assert await kernel.connect("second") == {
+        "event": "missed",
+        "turns": [told(cell)],
+        "known": ["c1"],
+        "elsewhere": [],
+    }
+    taking = kernel.says("second", take=cell.request_id)
+    await settled(lambda: kernel.shown(taking) == ["shown"])
+    cell.update({"text/plain": "more"}, display_id="first")
+    cell.error("Failed", "so", [])
+    assert kernel.shown(taking) == ["shown", "more", "Failed"]
+
+
+async def test_a_page_that_answers_after_the_limit_gets_all_that_follows(kernel: Kernel) -> None:
+    cell = kernel.cell("slow")
+    page = kernel.pages.of(cell)
+    assert not await page.known()
+    page.post("turn", state="working")
+    kernel.answering.add("slow")
+    kernel.says("slow", hello=1, session="slow", path=PATH)
+    await kernel.heard("slow", "turn")
+    page.post("questions", waiting=[{"key": "1"}])
+    assert [each["event"] for each in kernel.events("slow")] == ["turn", "questions"]
+    assert await page.known()
+
+
+async def test_while_the_page_that_asked_answers_another_gets_nothing_until_it_leaves(kernel: Kernel) -> None:
+    cell = await kernel.run("first")
+    assert await kernel.connect("second") == {"event": "missed", "turns": [], "known": ["c1"], "elsewhere": ["c1"]}
+    await kernel.connect("third")
+    before = len(kernel.events("second"))
+    await kernel.leave("first")
+    await settled(lambda: len(kernel.events("second")) > before)
+    assert kernel.events("second")[-1] == {"event": "missed", "turns": [told(cell)], "known": ["c1"], "elsewhere": []}
+    assert kernel.events("third") == [{"event": "missed", "turns": [], "known": ["c1"], "elsewhere": ["c1"]}]
+
+
+async def test_a_page_that_somebody_looks_at_writes_if_the_one_that_asked_has_gone_without_a_word(
+    kernel: Kernel,
+) -> None:
+    cell = await kernel.run("first")
+    await kernel.connect("second")
+    kernel.answering.discard("first")
+    kernel.says("second", look=True)
+    await settled(lambda: len(kernel.events("second")) == 2)
+    assert kernel.events("second")[-1]["turns"] == [told(cell)]
+
+
+async def test_a_turn_that_has_ended_is_told_until_a_page_has_saved_it(kernel: Kernel) -> None:
+    cell = await kernel.run("first")
+    kernel.pages.ended(cell, 3)
+    assert kernel.events("first")[-1] == {"event": "ended", "turn": cell.request_id, "count": 3}
+    kernel.answering.clear()
+    assert (await kernel.connect("second"))["turns"] == [told(cell)]
+    kernel.says("second", saved=[cell.request_id, "forged"])
+    assert (await kernel.connect("second"))["turns"] == [told(cell)]
+    await asyncio.sleep(0)
+    kernel.answering.clear()
+    assert (await kernel.connect("third"))["turns"] == []
+
+
+async def test_what_was_cleared_is_told_and_what_was_run_again_is_not(kernel: Kernel) -> None:
+    await kernel.run("first", source="before")
+    again = await kernel.run("first")
+    kernel.says("first", cleared=again.request_id)
+    await asyncio.sleep(0)
+    kernel.answering.clear()
+    assert (await kernel.connect("second"))["turns"] == [told(again, cleared=True)]
+
+
+async def test_the_state_and_the_questions_are_told_again(kernel: Kernel) -> None:
+    cell = await kernel.run("first")
+    turn = PageReporter(kernel.pages.of(cell), "c1")
+    turn.begin(lambda: "Agent")
+    turn.report(["allows everything"])
+    kernel.answering.clear()
+    await kernel.connect("second")
+    assert [each["event"] for each in kernel.events("second")] == ["turn", "standing", "missed"]
+    turn.end(["c1"])
+    assert kernel.events("second")[-1]["state"] == "idle"
+
+
+async def test_the_state_is_told_to_every_page_of_the_notebook_and_to_one_that_connects(kernel: Kernel) -> None:
+    await kernel.run("first", cell_id="c0")
+    await kernel.connect("second")
+    cell = await kernel.run("third")
+    turn = PageReporter(kernel.pages.of(cell), "c1")
+    turn.begin(lambda: "Agent")
+    told = {"event": "turn", "state": "working", "agent": "Agent", "cell": "c1"}
+    assert kernel.events("third")[-1] == told
+    for session in ("first", "second"):
+        assert kernel.events(session)[-1] == {**told, "elsewhere": True}
+    await kernel.connect("fourth")
+    await settled(lambda: kernel.events("fourth")[-1] == {**told, "elsewhere": True})
+
+
+async def test_what_a_page_ran_before_is_not_the_state_of_another_that_works_now(kernel: Kernel) -> None:
+    PageReporter(kernel.pages.of(await kernel.run("first", cell_id="c0")), "c0").begin(lambda: "Before")
+    turn = PageReporter(kernel.pages.of(await kernel.run("second")), "c1")
+    turn.begin(lambda: "Agent")
+    before = len(kernel.events("second"))
+    await kernel.connect("first")
+    await settled(lambda: kernel.events("first")[-1].get("elsewhere") is True)
+    assert kernel.events("first")[-1]["agent"] == "Agent"
+    assert kernel.events("second")[before:] == []
+
+
+async def test_a_page_whose_connection_was_lost_gets_its_own_turns_again(kernel: Kernel) -> None:
+    cell = await kernel.run("first")
+    await kernel.connect("second")
+    assert (await kernel.connect("first"))["turns"] == [told(cell)]
+    assert kernel.events("second") == [{"event": "missed", "turns": [], "known": ["c1"], "elsewhere": ["c1"]}]
+
+
+async def test_an_answer_counts_however_soon_it_comes(kernel: Kernel) -> None:
+    kernel.answers_at_once = True
+    cell = await kernel.run("first")
+    assert kernel.pages.of(cell).is_there
+
+
+async def test_the_turn_of_a_page_that_never_answered_goes_to_the_next(kernel: Kernel) -> None:
+    cell = kernel.cell("first")
+    page = kernel.pages.of(cell)
+    assert (await kernel.connect("second"))["turns"] == [told(cell)]
+    assert page.is_there
+
+
+async def test_an_answer_counts_only_from_the_page_that_was_asked(kernel: Kernel) -> None:
+    cell = await kernel.run("first")
+    kernel.answering.add("other")
+    await kernel.connect("other")
+    asked = PermissionQuestion(question(call(1)))
+    asking = asyncio.create_task(kernel.pages.of(cell).ask(asked))
+    key = (await kernel.heard("first", "ask"))["key"]
+    comm_id = next(id for id, session in kernel.comms.items() if session == "first")
+    for session, answered in (("other", key), ("first", "1"), ("first", key)):
+        assert not asked.answer.done()
+        forged = {"hello": 1, "session": "first"}
+        for data in (forged, {"answer": answered, "option": 0}):
+            comm.get_comm_manager().comms[comm_id].handle_msg(kernel.request(session, "comm_msg", data=data).parent)
+        await asyncio.sleep(0)
+    assert asked.answer.result() == PermissionAnswer(ALLOW, "you")
+    asking.cancel()
+
+
+async def test_a_page_whose_comm_another_notebook_carries_may_answer_and_leave(kernel: Kernel) -> None:
+    cell = kernel.cell("first")
+    page = kernel.pages.of(cell)
+    (comm_id,) = kernel.comms
+    handle = comm.get_comm_manager().comms[comm_id].handle_msg
+    handle(kernel.request("carrier", "comm_msg", data={"hello": 1, "session": "first", "path": PATH}).parent)
+    assert await page.known()
+    handle(kernel.request("carrier", "comm_msg", data={"path": "other.ipynb"}).parent)
+    await settled(lambda: page.path == "other.ipynb")
+    comm.get_comm_manager().comms[comm_id].handle_close(kernel.request("carrier", "comm_close").parent)
+    await settled(lambda: page.is_gone)
+
+
+async def test_a_page_that_opens_a_comm_while_the_kernel_does_is_there_with_its_own(kernel: Kernel) -> None:
+    cell = kernel.cell("first")
+    waiting = asyncio.create_task(kernel.pages.of(cell).known())
+    await asyncio.sleep(0)
+    assert (await kernel.connect("first"))["turns"] == [told(cell)]
+    assert await waiting
+
+
+async def test_a_page_that_comes_back_takes_nothing_from_the_one_that_writes_now(kernel: Kernel) -> None:
+    cell = await kernel.run("first")
+    kernel.answering.clear()
+    assert (await kernel.connect("second"))["turns"] == [told(cell)]
+    assert (await kernel.connect("first"))["turns"] == []
+    other = await kernel.run("second", cell_id="c2")
+    assert kernel.pages.of(other).session == "second"
+
+
+async def test_a_cell_that_was_queued_on_a_page_that_is_gone_is_told_when_it_runs(kernel: Kernel) -> None:
+    await kernel.run("first")
+    kernel.answering.clear()
+    await kernel.connect("second")
+    queued = kernel.cell("first", "c2")
+    kernel.pages.of(queued)
+    assert kernel.events("second")[-1] == {
+        "event": "missed",
+        "turns": [told(queued)],
+        "known": ["c1", "c2"],
+        "elsewhere": [],
+    }
+
+
+async def test_of_turns_that_nobody_saves_the_last_are_kept(kernel: Kernel) -> None:
+    for number in range(MAX_ENDED + 5):
+        kernel.pages.ended(await kernel.run("first", cell_id=f"c{number}"), number)
+    kernel.answering.clear()
+    turns = (await kernel.connect("second"))["turns"]
+    assert [turn["cell"] for turn in turns] == [f"c{number}" for number in range(5, MAX_ENDED + 5)]
+
+
+async def settled(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(LIMIT):
+        while not is_so():
+            await asyncio.sleep(0)
