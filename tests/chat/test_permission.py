@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from copilot_kernel.chat import Chat, rules
 from copilot_kernel.chat.chat import UNSENT
@@ -153,6 +154,23 @@ async def test_without_options_nobody_is_asked(opened: Open) -> None:
         await ask(chat, "hello", person := Person())
     assert (person.questions, person.calls) == ([], [("cancelled", f"not run ({NO_OPTIONS})")])
     assert script.answers["given"] == [{"outcome": {"outcome": "cancelled"}}]
+
+
+async def test_a_question_that_is_open_when_its_turn_ends_is_cancelled(opened: Open) -> None:
+    """Nobody is to find a button in a cell that does not run."""
+    given, person = list[Any](), Person(None)
+
+    async def prompt(script: Any, params: Any) -> None:
+        async def request() -> None:
+            given.append(await script.ask(**asking(toolCallId="t", title="Run ls", kind="execute")))
+
+        tasks.start_soon(request)
+        await person.asked.wait()
+
+    async with anyio.create_task_group() as tasks, met(opened, session_prompt=prompt) as (_, chat):
+        assert (await ask(chat, "hello", person)).stop_reason == "end_turn"
+        await until(lambda: given)
+    assert (given, [status for status, _ in person.calls]) == ([{"outcome": {"outcome": "cancelled"}}], ["cancelled"])
 
 
 # -- rules that a person keeps --------------------------------------------------------------------------------------

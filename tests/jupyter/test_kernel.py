@@ -116,6 +116,7 @@ BUSY = {
     "streaming": ("demo: slow 100000 0.02", "2 "),
     "in a tool": ("demo: say Start.\nunasked sleep 60", "sleep 60"),
     "asking": ("demo: ask Something", "Allow once"),
+    "filling in a form": ("demo: elicit form\nsay Never.", "wants to know something"),
     "silent": ("demo: say Start.\nwait", "Start."),
 }
 
