@@ -6,14 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.config import (
-    Settings,
-    made_state_folder,
-    notebook,
-    state_folder,
-)
+from copilot_kernel.config import Settings
 from copilot_kernel.config_reader import HOSTS_NEED_SANDBOX, load_settings
 from copilot_kernel.mcp_config import McpServer
+from copilot_kernel.places import made_state_folder, notebook, state_folder
 
 ORIGINS = {each.name: "default" for each in fields(Settings) if each.compare}
 
@@ -168,7 +164,7 @@ NO_RULES = "must be a JSON array of strings, such as "
         ("START_TIMEOUT", "nan", "must be a number of seconds between 0.001 and 3600"),
         ("CANCEL_GRACE", "3601", "must be a number of seconds between 0.001 and 3600"),
         ("ACTIVITY_TIMEOUT", "-1", "must be a number of seconds between 0 and 604800"),
-        ("ON_UNASKED", "kill", "'kill' is not one of badge, cancel"),
+        ("ON_UNASKED", "kill", "'kill' is not one of cancel, badge"),
         ("ANSWER_FORM", "round", "'round' is not one of nested, flat"),
         ("CONTEXT_CHARS", "10", "must be a number of characters between 1000 and 1000000"),
         ("FS", "perhaps", "'perhaps' is not one of on, off"),
@@ -195,7 +191,7 @@ def test_a_variable_that_is_empty_is_an_empty_list() -> None:
         ({"agent": ["demo"]}, "agent: must be a string"),
         ({"allow": "Read"}, f"allow: {NO_RULES}"),
         ({"deny": ["Edit(data/**)", None]}, f"deny: {NO_RULES}"),
-        ({"on_unasked": ["badge"]}, "on_unasked: ['badge'] is not one of badge, cancel"),
+        ({"on_unasked": ["badge"]}, "on_unasked: ['badge'] is not one of cancel, badge"),
         ({"start_timeout": None}, "start_timeout: "),
     ],
 )

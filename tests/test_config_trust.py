@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.config import SETTINGS, Settings, Widening, allow_lists, is_in_own_kernelspec, user_file
+from copilot_kernel.config import SETTINGS, Settings, Widening
 from copilot_kernel.config_reader import IN_PROJECT, load_settings
 from copilot_kernel.config_writer import add_to_list
 from copilot_kernel.environment import environment_of
+from copilot_kernel.permissions.rulebook import allow_lists
+from copilot_kernel.places import is_in_own_kernelspec, user_file
 
 from .test_config import write
 

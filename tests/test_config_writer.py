@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel import config_writer
-from copilot_kernel.config import user_file
 from copilot_kernel.config_writer import LOCKED, add_to_list, change_setting, lock_file
 from copilot_kernel.environment import environment_of
 from copilot_kernel.errors import UsageError
+from copilot_kernel.places import user_file
 from filelock import FileLock
 
 FILE = "copilot_kernel.json"

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from copilot_kernel.config import Settings, config_files
+from copilot_kernel.config import Settings
 from copilot_kernel.config_reader import load_settings
 from copilot_kernel.environment import NO_FOLDERS, UNREADABLE, environment_of
 from copilot_kernel.errors import UsageError
+from copilot_kernel.places import config_files
 
 Write = Callable[..., Path]
 ACCOUNT = os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir)

@@ -187,7 +187,7 @@ READ_ELSEWHERE = {
         "demo/stage.py",
     ),  # processes that were started without it
     *("cli/demo.py", "cli/doctor.py", "cli/install.py", "cli/parser.py", "cli/serve.py"),  # of whoever typed a command
-    *("config.py", "prompts/kernel_session.py", "jupyter/kernel.py"),  # the notebook's path; what is filtered later
+    *("places.py", "prompts/kernel_session.py", "jupyter/kernel.py"),  # the notebook's path; what is filtered later
     *("system/apart.py", "system/windows.py", "system/windows_files.py"),  # what the system needs
     "redaction.py",  # a project's secrets are secrets, too
 }

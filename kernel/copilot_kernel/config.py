@@ -1,37 +1,17 @@
-"""Declarations of settings, permission modes, and the places of files. `config_reader.py` reads them."""
+"""Declarations of settings and permission modes. `config_reader.py` reads them."""
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from .environment import Environment, environment_of
 from .mcp_config import McpServer, without_own_name
-from .programs import is_foreign, is_inside, project_folders, real
-from .setting_values import (
-    Parse,
-    Setting,
-    common_hosts,
-    common_paths,
-    host_list,
-    json_value,
-    not_one_of,
-    number,
-    one_of,
-    path_list,
-    rule_list,
-    switch,
-    text,
-    union,
-)
-from .system.launcher import own_variable
+from .programs import is_inside, project_folders, real
+from .setting_values import Kind, Setting, common_hosts, common_paths, not_one_of, union
 
-CONFIG_FILE = "copilot_kernel.json"
 PREFIX = "COPILOT_KERNEL_"
 AGENT_ARGUMENT = "--agent={}"
 """Argument of a kernelspec."""
@@ -75,9 +55,10 @@ class Widening:
     value: str
 
 
-def _setting(default: Any, parse: Parse, help: str, *, order: Any, **more: Any) -> Any:
+def _setting(default: Any, kind: Kind, help: str, *, order: Any, **more: Any) -> Any:
     """Declare a field of `Settings` that the user can set; its variable is named after it."""
-    return field(default=default, metadata={"setting": Setting(parse, help, order, **more)})
+    more = {"choices": order, **more} if kind in ("choice", "mode") else more
+    return field(default=default, metadata={"setting": Setting(default, kind, help, order, **more)})
 
 
 @dataclass(frozen=True)
@@ -89,14 +70,14 @@ class Settings:
 
     agent: str = _setting(
         "",
-        text,
+        "text",
         "the agent's command line, `tcp://host:port` or `demo`; default: GitHub Copilot CLI",
         widens=True,
         order="none",
     )
     cwd: str = _setting(
         "",
-        text,
+        "text",
         "the agent's folder; default: [the notebook's](security.md#terms)",
         widens=True,
         kernel_applies=True,  # the folder itself tells agents apart
@@ -104,7 +85,7 @@ class Settings:
     )
     permission_mode: str = _setting(
         "default",
-        lambda raw: raw,  # checked when it is set
+        "mode",
         "`default`, `acceptEdits`, `sandboxed`, `plan` or `bypassPermissions`; see [modes](permissions.md#modes)",
         order=("plan", "default", "acceptEdits", "sandboxed", "bypassPermissions"),
         widens=True,
@@ -112,7 +93,7 @@ class Settings:
     )
     allow: tuple[str, ...] = _setting(
         (),
-        rule_list,
+        "rules",
         'JSON array of [rules](permissions.md#rules) for what runs without a question: `["Read", "Edit(src/**)"]`',
         widens=True,
         kernel_applies=True,
@@ -120,7 +101,7 @@ class Settings:
     )
     ask: tuple[str, ...] = _setting(
         (),
-        rule_list,
+        "rules",
         "rules for what is always asked about, even if a rule or mode allows it",
         join=union,
         kernel_applies=True,
@@ -128,7 +109,7 @@ class Settings:
     )
     deny: tuple[str, ...] = _setting(
         (),
-        rule_list,
+        "rules",
         "rules for what is always rejected",
         join=union,
         kernel_applies=True,
@@ -136,7 +117,7 @@ class Settings:
     )
     on_unasked: str = _setting(
         "badge",
-        one_of("badge", "cancel"),
+        "choice",
         "when the agent [acts without asking](permissions.md#actions-without-a-question): `badge` marks the action, "
         "`cancel` also cancels the turn",
         order=("cancel", "badge"),
@@ -145,28 +126,34 @@ class Settings:
     )
     start_timeout: float = _setting(
         30.0,
-        number(0.001, 3600, "seconds"),
+        "number",
         "seconds that the agent may take to start",
         kernel_applies=True,
+        between=(0.001, 3600),
+        unit="seconds",
         order="none",
     )
     cancel_grace: float = _setting(
         5.0,
-        number(0.001, 3600, "seconds"),
+        "number",
         "seconds that a cancelled turn may take to stop; then the kernel ends the agent",
         kernel_applies=True,
+        between=(0.001, 3600),
+        unit="seconds",
         order="lower",
     )
     activity_timeout: float = _setting(
         28_800.0,
-        number(0, 604_800, "seconds"),
+        "number",
         "seconds for which an open question keeps JupyterHub from culling the server, at most 604800",
         kernel_applies=True,
+        between=(0, 604_800),
+        unit="seconds",
         order="lower",
     )
     mcp_servers: tuple[McpServer, ...] = _setting(
         (),
-        json_value,
+        "json",
         'MCP servers as JSON: `{"name": {"command": "…"}, "other": {"type": "http", "url": "…"}}`, or an array',
         widens=True,
         kernel_applies=True,  # those that are started with the agent tell agents apart
@@ -174,69 +161,73 @@ class Settings:
     )
     fs: bool = _setting(
         False,
-        switch,
+        "switch",
         "`on` lets agents use files in their folder through the kernel, which asks about each write",
         order=(False, True),
         widens=True,
     )
     terminal: bool = _setting(
         False,
-        switch,
+        "switch",
         "`on` lets agents run commands through the kernel, which asks about each one",
         order=(False, True),
         widens=True,
     )
     answer_form: str = _setting(
         "nested",
-        one_of("nested", "flat"),
+        "choice",
         "form of answers to permission requests: `nested` as in ACP, `flat` for agents that expect the older form",
         order="none",
+        choices=("nested", "flat"),
     )
     option_member: str = _setting(
         "configId",
-        one_of("configId", "optionId"),
+        "choice",
         "member that names an option: `configId` as in ACP, `optionId` for agents that expect the older name",
         kernel_applies=True,
         order="none",
+        choices=("configId", "optionId"),
     )
     state: str = _setting(
         "",
-        text,
+        "text",
         "folder for sessions, trust and snapshots; default: in Jupyter's data folder",
         widens=True,
         order="none",
     )
     notebook_tools: bool = _setting(
         True,
-        switch,
+        "switch",
         "`off` gives the agent no [tools for the notebook](notebook-tools.md)",
         kernel_applies=True,
         order=(False, True),
     )
     undo: bool = _setting(
         True,
-        switch,
+        "switch",
         "`off` takes no snapshots, so there is no [`%undo`](undo.md)",
         kernel_applies=True,
         order=(True, False),
     )
     error_context: bool = _setting(
         True,
-        switch,
+        "switch",
         "`off` sends the error of a failed cell only if the prompt [mentions](notebook-tools.md#mentions) it",
         kernel_applies=True,
         order=(False, True),
     )
     context_chars: int = _setting(
         32_000,
-        number(1000, 1_000_000, "characters", int),
+        "number",
         "limit for what a prompt sends along from the notebook, in characters: 1000 to 1000000",
         kernel_applies=True,
+        between=(1000, 1_000_000),
+        unit="characters",
         order="lower",
     )
     rerun: str = _setting(
         "run",
-        one_of("run", "ask", "keep"),
+        "choice",
         "when you [run a prompt again](#running-a-prompt-again) whose last turn changed files: `run` sends it and says "
         "so, `ask` asks first, `keep` shows the recorded answer",
         kernel_applies=True,
@@ -244,21 +235,21 @@ class Settings:
     )
     warm_start: bool = _setting(
         True,
-        switch,
+        "switch",
         "`off` starts the agent with the first prompt, not [before it](#warm-start)",
         kernel_applies=True,
         order=(False, True),
     )
     sandbox: str = _setting(
         "off",
-        one_of("off", "on", "required"),
+        "choice",
         "`on` runs the agent in a [sandbox](sandbox.md) if the machine has one; `required` only in a sandbox",
         order=("required", "on", "off"),
         widens=True,
     )
     sandbox_read: tuple[str, ...] = _setting(
         (),
-        path_list,
+        "paths",
         'JSON array of more absolute paths that the agent can read in the sandbox: `["~/data"]`',
         join=common_paths,
         widens=True,
@@ -266,7 +257,7 @@ class Settings:
     )
     sandbox_write: tuple[str, ...] = _setting(
         (),
-        path_list,
+        "paths",
         "the same for paths that it can also write",
         join=common_paths,
         widens=True,
@@ -274,7 +265,7 @@ class Settings:
     )
     sandbox_hosts: tuple[str, ...] | None = _setting(
         None,
-        host_list,
+        "hosts",
         "JSON array of the only hosts that the agent can [reach](sandbox.md#network) from the sandbox: "
         '`["api.github.com", "*.example.com:443", "127.0.0.1:11434"]`; default: the network is shared',
         join=common_hosts,
@@ -282,13 +273,13 @@ class Settings:
     )
     agent_sharing: str = _setting(
         "off",
-        one_of("off", "user"),
+        "choice",
         "`user` lets your notebooks [share one agent process](agents.md#one-agent-for-several-notebooks)",
         order=("off", "user"),
     )
     trusted_folders: tuple[str, ...] = _setting(
         (),
-        path_list,
+        "paths",
         "JSON array of absolute paths of folders that you [trust](security.md#files-that-make-an-agent-run-programs)",
         join=common_paths,
         widens=True,
@@ -363,28 +354,6 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
-def came_with_project(path: Path, settings: Settings) -> bool:
-    """Return True if an agent, or whoever has written the project, may have put a file at `path`.
-
-    It lies in the project, its work tree or, in the home folder, beside them: what was downloaded has no marks that
-    say where it begins. Python's own environment is in a project only if that holds it.
-    """
-    home = settings.environment.home
-    places = (*project_folders(settings.start_folder or settings.folder, home), *settings.project_folders)
-    above = {each for place in places for each in place.parents if home in each.parents}
-    return is_inside(path, places) or is_foreign(path, above)
-
-
-def folder_beside(settings: Settings) -> str:
-    """The current folder, in words, if that is not the agent's and no setting chose that; else empty."""
-    try:
-        current = os.getcwd()  # noqa: TID251
-    except FileNotFoundError:
-        return "the current folder no longer exists"
-    is_same = os.path.realpath(current) == os.path.realpath(settings.folder)
-    return "" if settings.cwd or is_same else f"the current folder is {current}; to change this, set COPILOT_KERNEL_CWD"
-
-
 def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
     """`settings` in this permission mode; in `default` if it is unknown, or allows while rules could not be read."""
     problems, allow = list(settings.problems), settings.allow
@@ -402,62 +371,3 @@ def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
         allow = ()
     origins = {**settings.origins, "permission_mode": origin}
     return replace(settings, permission_mode=mode, allow=allow, origins=origins, problems=tuple(problems))
-
-
-def allow_lists(settings: Settings) -> tuple[AllowList, ...]:
-    """Return the lists that are stated anywhere, also empty ones. A user may add rules to one, not of the system's."""
-    origin = settings.origins.get("allow", "default")
-    is_stated = bool(settings.allow or settings.allow_limits) or origin != "default"
-    own = AllowList(settings.allow, origin, not os.path.isabs(origin) or origin == str(user_file(settings.environment)))
-    return (*([own] if is_stated else ()), *settings.allow_limits)
-
-
-def notebook(environ: Mapping[str, str] | None = None) -> str:
-    """The path of the notebook whose kernel this is, as Jupyter Server names it; empty for a console."""
-    path = notebook_at_start(environ)
-    return path if os.path.isfile(path) else ""
-
-
-def notebook_at_start(environ: Mapping[str, str] | None = None) -> str:
-    """Return the path of the notebook when the kernel began: it may have been renamed since. Empty if unknown."""
-    path = own_variable("JPY_SESSION_NAME", os.environ if environ is None else environ)
-    return path if os.path.isabs(path) else ""
-
-
-def config_files(environment: Environment) -> list[Path]:
-    """Return the places of config files, the one that counts most first."""
-    return [Path(folder) / CONFIG_FILE for folder in environment.jupyter.config_path]
-
-
-def user_file(environment: Environment) -> Path:
-    """The user's own config file, in which rules are saved; it need not exist."""
-    return Path(environment.jupyter.config, CONFIG_FILE)
-
-
-def is_in_own_kernelspec(agent: str, start_folder: str) -> bool:
-    """Return True if a kernelspec outside the project names this agent, as `copilot-kernel install` writes it."""
-    settings = Settings(cwd=environment_of(start_folder).variables().get(CWD, ""), start_folder=start_folder)
-    for folder in (Path(each, "kernels") for each in settings.environment.jupyter.data_path):
-        for file in folder.glob("*/kernel.json") if not came_with_project(folder, settings) else ():
-            with suppress(OSError, ValueError, AttributeError):
-                if AGENT_ARGUMENT.format(agent) in json.loads(file.read_text("utf-8")).get("argv", ()):
-                    return True
-    return False
-
-
-def state_folder(settings: Settings) -> Path:
-    """Return the folder of what outlives a kernel; it need not exist."""
-    if settings.state:
-        return Path(settings.start_folder, settings.environment.expanded(settings.state))
-    return Path(settings.environment.jupyter.data, "copilot_kernel")
-
-
-def made_state_folder(settings: Settings) -> Path:
-    """The state folder, made with the mode 0700 if it is missing and can be made.
-
-    Those who write below it would give a missing one the default mode.
-    """
-    folder = state_folder(settings)
-    with suppress(OSError):  # who writes into it says what that costs
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder

@@ -28,16 +28,14 @@ from .config import (
     AllowList,
     Settings,
     Widening,
-    came_with_project,
-    config_files,
     in_mode,
-    user_file,
     variable,
 )
 from .environment import environment_of
 from .kept_files import UnknownVersion, read_file
 from .mcp_config import parse_servers
-from .setting_values import Setting, common_paths, rule_list
+from .places import came_with_project, config_files, user_file
+from .setting_values import Setting, common_paths
 
 HOSTS_NEED_SANDBOX = "{}: sandbox_hosts needs sandbox (COPILOT_KERNEL_SANDBOX)"
 IN_PROJECT = "{}: what allows more, because the file came with the project"
@@ -151,7 +149,7 @@ class _Reader:
                     self._bound(name, value, origin)
             except (ValueError, TypeError, RecursionError) as error:
                 problem = f"{origin}: {name}: {error}"
-                if setting.parse is rule_list:
+                if setting.kind == "rules":
                     self._note_unread(problem)
                     continue
                 self.problems.append(problem)

@@ -1,4 +1,4 @@
-"""Values of settings: how one is read, which of two is the stricter, what two lists have in common.
+"""What is known of a setting: how a value is read, which of two is the stricter, what two lists have in common.
 
 Pure.
 """
@@ -14,28 +14,56 @@ from itertools import product
 from pathlib import PurePath
 from typing import Any, Literal
 
-Parse = Callable[[Any], Any]
-"""Reads a value of a config file, or a variable of the environment. Raises ValueError and TypeError."""
+Kind = Literal["text", "mode", "choice", "switch", "number", "rules", "paths", "hosts", "json"]
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """All that is known of a setting but its default.
+    """All that is known of a setting, as data.
 
-    `help` is what the documentation says; `order` says which side is strict: it holds the values, the strictest first;
-    the `lower` number is the stricter one; of lists, `join` makes one of those of several places; if the order is
-    `none`, a project's file does not set the value. What administrators' and projects' files say more strictly holds.
-    Set in the environment, a setting that `widens` may let the agent do more; of its values in an order, the stricter
-    one holds among the user's own, too. Notebooks that differ in settings that the kernel applies itself can share an
-    agent: whatever is new tells agents apart until someone decides otherwise.
+    A mode or a choice is one of `choices`; a number lies `between` two, in `unit`, and has the default's type; rules,
+    paths and hosts are lists. `help` is what the documentation says; `order` says which side is strict: it holds the
+    values, the strictest first; the `lower` number is the stricter one; of lists, `join` makes one of those of several
+    places; if the order is `none`, a project's file does not set the value. What administrators' and projects' files
+    say more strictly holds. Set in the environment, a setting that `widens` may let the agent do more; of its values
+    in an order, the stricter one holds among the user's own, too. Notebooks that differ in settings that the kernel
+    applies itself can share an agent: whatever is new tells agents apart until someone decides otherwise.
     """
 
-    parse: Parse
+    default: Any
+    kind: Kind
     help: str
     order: tuple[Any, ...] | Literal["lower", "list", "none"]
     join: Callable[[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] | None = None
     widens: bool = False
     kernel_applies: bool = False
+    choices: tuple[str, ...] = ()
+    between: tuple[float, float] = (0, 0)
+    unit: str = ""
+
+    def parse(self, raw: Any) -> Any:
+        """Read a value of a config file, or a variable of the environment. Raises ValueError and TypeError."""
+        match self.kind:
+            case "text":
+                return _text(raw)
+            case "choice":
+                return _one_of(raw, self.choices)
+            case "switch":
+                return _one_of(raw, ("on", "off")) == "on"
+            case "number":
+                return self._number(raw)
+            case "rules" | "paths" | "hosts":
+                return _strings(raw, *_LISTS[self.kind])
+            case "json":
+                return _json(raw)
+        return raw  # a mode is checked when it is set
+
+    def _number(self, raw: Any) -> float:
+        value: float = type(self.default)(raw)
+        least, most = self.between
+        if not least <= value <= most:
+            raise ValueError(f"must be a number of {self.unit} between {least} and {most}")
+        return value
 
     def is_wider(self, before: Any, after: Any) -> bool:
         """Return True if `after` lets the agent do more than `before`, or something else, by `order`."""
@@ -52,58 +80,37 @@ class Setting:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def text(raw: Any) -> str:
+def _text(raw: Any) -> str:
     if not isinstance(raw, str):
         raise ValueError("must be a string")
     return raw.strip()
 
 
-def one_of(*names: str) -> Callable[[Any], str]:
+def _one_of(raw: Any, names: tuple[str, ...]) -> str:
     """JSON may say `on` and `off` as a switch."""
-
-    def parse(raw: Any) -> str:
-        name = ("on" if raw else "off") if isinstance(raw, bool) else raw
-        if name not in names:
-            raise ValueError(not_one_of(raw, names))
-        return str(name)
-
-    return parse
+    name = ("on" if raw else "off") if isinstance(raw, bool) else raw
+    if name not in names:
+        raise ValueError(not_one_of(raw, names))
+    return str(name)
 
 
 def not_one_of(raw: Any, names: tuple[str, ...]) -> str:
     return f"{raw!r} is not one of {', '.join(names)}"
 
 
-def switch(raw: Any) -> bool:
-    return one_of("on", "off")(raw) == "on"
-
-
-def number(least: float, most: float, unit: str, kind: type[int] | type[float] = float) -> Parse:
-    def parse(raw: Any) -> float:
-        value = kind(raw)
-        if not least <= value <= most:
-            raise ValueError(f"must be a number of {unit} between {least} and {most}")
-        return value
-
-    return parse
-
-
-def array(what: str, example: str, is_item: Callable[[str], bool] = lambda item: True) -> Parse:
+def _strings(raw: Any, what: str, example: str, read_item: Callable[[str], str | None]) -> tuple[str, ...]:
     """An array of strings; an empty variable is an empty one."""
-
-    def parse(raw: Any) -> tuple[str, ...]:
-        try:
-            items = json.loads(raw.strip() or "[]") if isinstance(raw, str) else raw
-        except ValueError:
-            items = None
-        if not isinstance(items, list) or not all(isinstance(item, str) and is_item(item) for item in items):
-            raise ValueError(f"must be a JSON array of {what}, such as {example}, not {raw!r:.80}")
-        return tuple(items)
-
-    return parse
+    try:
+        items = json.loads(raw.strip() or "[]") if isinstance(raw, str) else raw
+    except ValueError:
+        items = None
+    read = [isinstance(item, str) and read_item(item) for item in items] if isinstance(items, list) else [None]
+    if not all(isinstance(item, str) for item in read):
+        raise ValueError(f"must be a JSON array of {what}, such as {example}, not {raw!r:.80}")
+    return tuple(map(str, read))
 
 
-def json_value(raw: Any) -> Any:
+def _json(raw: Any) -> Any:
     try:
         return json.loads(raw) if isinstance(raw, str) else raw
     except ValueError as error:
@@ -116,21 +123,24 @@ _HOST = re.compile(
 )
 
 
-def _is_host(raw: str) -> bool:
+def _path(raw: str) -> str | None:
+    return raw if raw[:1] == "~" or os.path.isabs(raw) else None
+
+
+def _host(raw: str) -> str | None:
     """An address without a port would be every service there: of loopback, those of the user."""
     found = _HOST.fullmatch(raw)
     if found is None or (found["port"] and not 0 < int(found["port"]) < 65536):
-        return False
-    return not found["address"] or bool(found["port"])
+        return None
+    return raw.lower() if found["port"] or not found["address"] else None
 
 
-def host_list(raw: Any) -> tuple[str, ...]:
-    return tuple(host.lower() for host in _hosts(raw))
-
-
-rule_list = array("strings", '["Bash(git status)", "Edit(src/**)"]')
-path_list = array("absolute paths", '["~/data"]', lambda path: path[:1] == "~" or os.path.isabs(path))
-_hosts = array("hosts, addresses with a port", '["api.github.com", "*.example.com:443", "127.0.0.1:11434"]', _is_host)
+_LISTS: dict[str, tuple[str, str, Callable[[str], str | None]]] = {
+    "rules": ("strings", '["Bash(git status)", "Edit(src/**)"]', str),
+    "paths": ("absolute paths", '["~/data"]', _path),
+    "hosts": ("hosts, addresses with a port", '["api.github.com", "*.example.com:443", "127.0.0.1:11434"]', _host),
+}
+"""What the items of a list are called, an example, and how an item is read; None if it is none."""
 
 
 # -- what several places amount to ------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from copilot_kernel.config import Settings, state_folder
+from copilot_kernel.config import Settings
+from copilot_kernel.places import state_folder
 from copilot_kernel.prompts import gateway
 from copilot_kernel.prompts.kernel_session import KernelSession
 

@@ -8,7 +8,8 @@ from functools import partial
 import anyio
 
 from ..acp.handlers import ClientHandlers
-from ..config import Settings, made_state_folder
+from ..config import Settings
+from ..places import made_state_folder
 from .agent import Agent, RunningAgent
 from .agent_start import Connect
 from .chat import Chat

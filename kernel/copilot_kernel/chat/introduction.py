@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..config import Settings, folder_beside
+from ..config import Settings
+from ..places import folder_beside
 from ..rendering.plain import visible_line
 from .running_files import instructions
 

@@ -17,13 +17,14 @@ from ..acp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, RequestFail
 from ..acp.lenient import as_dict, as_id
 from ..acp.messages import Diff, Json, Location, TerminalContent, ToolCallUpdate
 from ..acp.results import short_name
-from ..config import Settings, state_folder
+from ..config import Settings
 from ..conversation import inputs
 from ..conversation.model import Entry, ToolCall
 from ..errors import HostError, HostMissing, HostRefused
 from ..host import ExitStatus, Files, ProjectPath, TerminalCommand, Terminals, prepare
 from ..permissions import call_input
 from ..permissions.policy import PLAN
+from ..places import state_folder
 from .agent import RunningAgent
 from .our_calls import OUR_PREFIX
 from .permission import Permissions

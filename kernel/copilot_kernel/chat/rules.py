@@ -14,7 +14,7 @@ from anyio import to_thread
 
 from ..acp.locate import deny_patterns, located
 from ..acp.messages import PermissionOption
-from ..config import PLAN, SANDBOXED, UNREAD, Settings, config_files, state_folder, user_file
+from ..config import PLAN, SANDBOXED, UNREAD, Settings
 from ..config_writer import add_to_list
 from ..conversation import inputs
 from ..conversation.model import ToolCall
@@ -25,6 +25,7 @@ from ..permissions.grants import ACCEPT_EDITS, ACCEPTING
 from ..permissions.policy import Decision, PolicyContext
 from ..permissions.request import PolicyRequest
 from ..permissions.rulebook import HERE, Kind, Rulebook
+from ..places import config_files, state_folder, user_file
 from ..programs import own_paths
 from ..system.drives import disk_path, policy_path
 

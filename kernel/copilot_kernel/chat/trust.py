@@ -17,12 +17,13 @@ from typing import Literal
 from anyio import to_thread
 
 from ..acp.messages import Diff, PermissionOption
-from ..config import PREFIX, Settings, came_with_project, state_folder
+from ..config import PREFIX, Settings
 from ..conversation.model import ToolCall
 from ..errors import UsageError
 from ..kept_files import read_file, write_file
 from ..permissions.question import OwnSubject, Question
 from ..permissions.request import CHANGING
+from ..places import came_with_project, state_folder
 from ..programs import is_inside, real
 from ..sandbox import unavailable
 from .permission import Approvals

@@ -16,9 +16,10 @@ import anyio
 from anyio import to_thread
 
 from ..acp.messages import Block, TextBlock
-from ..config import Settings, notebook_at_start
+from ..config import Settings
 from ..errors import UsageError
 from ..notebook.live import OpenDocuments
+from ..places import notebook_at_start
 from ..rendering.plain import visible_line
 from ..undo.cells import CellLog
 from ..undo.history import NOT_ALL_RECORDED, Outcome, Recording, UndoHistory, UndoPlan

@@ -14,9 +14,10 @@ from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, Text
 from ..chat import choices
 from ..chat.choices import Choice, SessionSetting
 from ..chat.running_files import instructions
-from ..config import BUILT_IN_AGENTS, MODE_NAMES, folder_beside
+from ..config import BUILT_IN_AGENTS, MODE_NAMES
 from ..errors import UsageError
 from ..mcp_config import McpServer, describe
+from ..places import folder_beside
 from ..rendering.attachment import context_name
 from ..rendering.plain import visible_line, visible_text
 from ..rendering.report import Report, render_lines

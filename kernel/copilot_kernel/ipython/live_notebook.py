@@ -8,11 +8,11 @@ from traceback import format_exception
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from ..config import notebook_at_start
 from ..errors import CopilotError
 from ..notebook.live import CellError, ChangedMeanwhile, NoPage, RunResult, VariableSummary
 from ..pages.page_comm import ABSENT
 from ..pages.page_notebook import PageNotebook
+from ..places import notebook_at_start
 from ..rendering.plain import clean
 from .cell import IPythonCell, ShellCell
 from .cell_thread import CellThread, blocked, call

@@ -17,8 +17,8 @@ import anyio.to_thread
 
 from ..commands import commands
 from ..commands.command_context import CommandContext, CommandState
-from ..config import notebook
 from ..errors import CopilotError
+from ..places import notebook
 from ..prompts.context import completions as mentions
 from ..rendering.plain import clean, one_line, prose
 from .paths import beneath, everywhere

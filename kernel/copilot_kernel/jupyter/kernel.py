@@ -12,10 +12,11 @@ from traitlets import Float, Unicode
 
 from .. import __version__
 from ..commands.chat_runner import CLOSE_LIMIT
-from ..config import AGENT, LANGUAGE, is_in_own_kernelspec
+from ..config import AGENT, LANGUAGE
 from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError
 from ..output.cell import GUARD_SECONDS, Cell
 from ..pages.page_notebook import PageNotebook
+from ..places import is_in_own_kernelspec
 from ..prompts.kernel_session import KernelSession
 from ..prompts.warm_start import WarmStart
 from ..rendering.plain import clean, visible_line

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from ..config import notebook, notebook_at_start
 from ..notebook.live import (
     CellType,
     LiveNotebook,
@@ -21,6 +20,7 @@ from ..notebook.live import (
 )
 from ..output.cell import Cell
 from ..output.vs_code import NO_CHANGES, is_cell
+from ..places import notebook, notebook_at_start
 from ..undo.cells import CellLog
 from .page_comm import Page
 from .page_reporter import Blocked, PageReporter

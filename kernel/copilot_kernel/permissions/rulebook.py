@@ -7,14 +7,16 @@ cannot be parsed matches nothing and is reported.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from ..config import PERMISSION_MODES, AllowList, Settings, allow_lists
+from ..config import PERMISSION_MODES, AllowList, Settings
 from ..errors import UsageError
+from ..places import user_file
 from .commands import CommandPattern, compile_command
 from .patterns import Domain, Glob, compile_domain, compile_glob
 from .programs import breadth_warning
@@ -243,6 +245,14 @@ class Rulebook:
         )
         first, *others = [(*each.rules, *(added if each.is_own else ())) for each in self.lists] or [added]
         return _read(first, self.texts("ask"), self.texts("deny"), tuple(others))
+
+
+def allow_lists(settings: Settings) -> tuple[AllowList, ...]:
+    """Return the lists that are stated anywhere, also empty ones. A user may add rules to one, not of the system's."""
+    origin = settings.origins.get("allow", "default")
+    is_stated = bool(settings.allow or settings.allow_limits) or origin != "default"
+    own = AllowList(settings.allow, origin, not os.path.isabs(origin) or origin == str(user_file(settings.environment)))
+    return (*([own] if is_stated else ()), *settings.allow_limits)
 
 
 def check(text: str) -> str | None:

@@ -10,7 +10,8 @@ import json
 import os
 from collections.abc import Mapping
 
-from ..config import Settings, notebook, notebook_at_start
+from ..config import Settings
+from ..places import notebook, notebook_at_start
 from ..system.launcher import own_variable
 
 WORKING_DIR = "KERNEL_WORKING_DIR"

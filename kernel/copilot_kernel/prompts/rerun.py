@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .. import config
+from .. import places
 from ..acp.lenient import as_dict, as_dicts, as_str
 from ..chat.net_changes import unchanged
 from ..chat.turn_record import METADATA_KEY, SCHEMA_MEMBER, SCHEMA_VERSION
@@ -75,7 +75,7 @@ class Reruns:
     ) -> OldTurn | None:
         """The last turn of the cell's next prompt, now shown again, if the prompt is not to be sent; None if it is."""
         if self._runs is None:
-            path = await notebook.saved_at() if notebook else config.notebook()
+            path = await notebook.saved_at() if notebook else places.notebook()
             self._runs = await asyncio.to_thread(_saved_runs, path)
         name = self._name(cell)
         old = self._last_turn(cell, name, prompt) if name else None

@@ -13,8 +13,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from .. import programs
-from ..config import Settings, state_folder
+from ..config import Settings
 from ..environment import HOME
+from ..places import state_folder
 from ..system.files import account_home
 from .mounts import EMPTY_FILE, Access, Mount, arguments, parents, placed
 from .probe import SandboxUnavailable
