@@ -144,6 +144,33 @@ def test_a_missing_agent_is_a_card_and_no_second_error_and_the_demo_agent_is_a_c
     notebook.wait_status("idle")
 
 
+def test_an_empty_notebook_shows_a_missing_agent_instead_of_suggestions_until_one_is_found(
+    context: BrowserContext, lab: Lab
+) -> None:
+    lab.add_kernel("absent", COPILOT_KERNEL_AGENT="no-such-agent --acp")
+    path = lab.write("absent.ipynb", "", kernel="absent")
+    before = path.read_text()
+    notebook = Notebook.open(context, lab, path.name)
+    card, suggested = notebook.page.locator(".copilot-absent"), notebook.page.locator(".copilot-suggestions > button")
+    expect(card).to_contain_text("The agent's program no-such-agent was not found")
+    expect(suggested.filter(visible=True)).to_have_count(0)
+    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+        notebook.theme(theme)
+        assert findings(notebook.page, ".copilot-absent") == []
+    notebook.cell(0).locator(".cm-content").fill("a")
+    expect(card).to_have_count(0)
+    notebook.page.keyboard.press("Backspace")
+    notebook.save()
+    assert json.loads(path.read_text())["cells"] == json.loads(before)["cells"]
+    card.get_by_role("button", name="Try the demo agent").click()
+    expect(suggested.filter(visible=True)).to_have_count(3)
+    expect(card).to_have_count(0)
+    suggested.first.click()
+    notebook.run(0)
+    expect(notebook.output(0)).to_contain_text("demo")
+    expect(notebook.output(0)).not_to_contain_text("not found")
+
+
 @BOTH
 def test_one_button_signs_in_and_runs_the_cell_again(context: BrowserContext, lab: Lab, classic: bool) -> None:
     kernel = f"signed-out-{'classic' if classic else 'lab'}"

@@ -59,6 +59,8 @@ def test_the_agents_commands_can_be_completed_and_inspected(front_end: FrontEnd)
 
     assert (completed["matches"], completed["cursor_start"], completed["cursor_end"]) == (["/reset", "/review"], 0, 3)
     assert inspected["data"] == {"text/plain": "The review command"}
+    nothing = front_end.ask("inspect_request", {"code": " ", "cursor_pos": 0, "detail_level": 0})
+    assert (nothing["status"], nothing["found"], nothing["data"]) == ("ok", False, {})
 
 
 # -- order, errors ------------------------------------------------------------------------------------------------

@@ -41,6 +41,24 @@ def test_a_problem_is_reported_once_in_the_first_cell_and_a_warning_where_somebo
     assert again == ""
 
 
+def test_an_agent_that_is_missing_has_a_card_until_the_settings_name_one_that_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COPILOT_KERNEL_STATE", str(tmp_path))
+    monkeypatch.setenv("COPILOT_KERNEL_AGENT", "no-such-agent")
+    kernel_session = KernelSession()
+    card = kernel_session.missing_agent()
+    assert card
+    assert card["text/plain"].startswith("✗ The agent's program no-such-agent was not found")
+    monkeypatch.setenv("COPILOT_KERNEL_AGENT", "an 'open quote")
+    assert kernel_session.missing_agent() is None
+    monkeypatch.setenv("COPILOT_KERNEL_AGENT", "demo")
+    assert kernel_session.missing_agent() is None
+    context = kernel_session.command_context
+    context.settings = replace(context.settings, agent="no-such-agent")
+    assert kernel_session.missing_agent() == card
+
+
 # -- an agent that others can use -----------------------------------------------------------------------------------
 
 

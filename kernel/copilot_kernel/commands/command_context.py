@@ -88,6 +88,11 @@ class CommandContext:
         return self._load()
 
     @property
+    def known_settings(self) -> Settings | None:
+        """`settings`, once they were needed."""
+        return vars(self).get("settings")
+
+    @property
     def state(self) -> SessionState | None:
         """The open session; None if none is open."""
         return self.conversation.state

@@ -179,9 +179,12 @@ class CopilotKernel(ConcurrentKernel):
         return await complete(code, cursor_pos, self.kernel_session.command_context)
 
     async def do_inspect(self, code: str, cursor_pos: int, detail_level: int = 0, omit_sections: Any = ()) -> Reply:
-        """Inspect as `completion.py` describes."""
+        """Inspect as `completion.py` describes; where nothing is written, the card for an agent that is missing."""
         from .completion import inspect
 
+        if not code.strip():
+            card = self.kernel_session.missing_agent()
+            return {"status": "ok", "found": card is not None, "data": card or {}, "metadata": {}}
         return inspect(code, cursor_pos, self.kernel_session.command_context.situation())
 
     async def do_is_complete(self, code: str) -> Reply:

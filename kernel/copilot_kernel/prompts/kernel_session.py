@@ -14,7 +14,7 @@ from ..commands.chat_runner import ChatRunner
 from ..commands.command_context import CommandContext
 from ..config_reader import load_settings
 from ..environment import environment_of
-from ..errors import AuthRequired, CopilotError
+from ..errors import AgentNotFound, AuthRequired, CopilotError
 from ..output import vs_code
 from ..output.cell import Cell
 from ..output.pickers import Pickers
@@ -253,6 +253,22 @@ class KernelSession:
         environ = environment_of(self._started_in).variables(environ=self._environ)
         start_folder = gateway.notebook_folder(environ) or self._started_in
         return load_settings(self._environ, own_agent=self._own_agent, start_folder=start_folder)
+
+    def missing_agent(self) -> Bundle | None:
+        """Return the card for the agent of the next prompt if it is not found; None if it is.
+
+        Settings that are not used yet are not kept: they may change before the first prompt.
+        """
+        from ..acp.locate import located
+        from ..rendering.failure import render_failure
+
+        try:
+            located(self.command_context.known_settings or self.load())
+        except AgentNotFound as error:
+            return render_failure(error)
+        except CopilotError:  # the first prompt shows it
+            return None
+        return None
 
     def _load_settings(self) -> Settings:
         settings = self.load()

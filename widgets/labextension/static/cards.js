@@ -21,24 +21,27 @@ const TERMINAL = 'terminal:create-new';
 
 /** @param {JupyterFrontEnd} app @param {import('@jupyterlab/notebook').INotebookTracker} tracker */
 export function equipCards(app, tracker) {
-  equip(tracker, CARD, panel => card => {
-    if (card.querySelector(`.${TOOLS}`)) return;
-    const made = [];
-    const command = commandOf(card);
-    if (command && app.commands.hasCommand(TERMINAL) && app.serviceManager.terminals.isAvailable()) {
-      made.push(button('Open a terminal', () => void type(app, command)));
-      made[0].title = `With the command typed, for you to run: ${command}`;
-    }
-    if (card.classList.contains(NEEDS_AGENT)) made.push(button('Try the demo agent', () => void again(app, panel, card, demoOf(languageOf(app, panel)))));
-    const id = card.querySelector(FOR_A_CELL)?.textContent?.trim().match(REVOKE)?.[1];
-    if (id) made.push(button('Ask again', () => void again(app, panel, card, revokeOf(id, languageOf(app, panel)))));
-    if (!made.length) return;
-    const tools = document.createElement('div');
-    tools.className = TOOLS;
-    made.forEach(each => each.classList.add('jp-mod-styled'));
-    tools.append(...made);
-    (card.querySelector(COMMAND)?.closest('details') ?? card).append(tools); // folded with the command
-  });
+  equip(tracker, CARD, panel => card => equipCard(app, panel, card));
+}
+
+/** @param {JupyterFrontEnd} app @param {NotebookPanel} panel @param {Element} card */
+export function equipCard(app, panel, card) {
+  if (card.querySelector(`.${TOOLS}`)) return;
+  const made = [];
+  const command = commandOf(card);
+  if (command && app.commands.hasCommand(TERMINAL) && app.serviceManager.terminals.isAvailable()) {
+    made.push(button('Open a terminal', () => void type(app, command)));
+    made[0].title = `With the command typed, for you to run: ${command}`;
+  }
+  if (card.classList.contains(NEEDS_AGENT)) made.push(button('Try the demo agent', () => void again(app, panel, card, demoOf(languageOf(app, panel)))));
+  const id = card.querySelector(FOR_A_CELL)?.textContent?.trim().match(REVOKE)?.[1];
+  if (id) made.push(button('Ask again', () => void again(app, panel, card, revokeOf(id, languageOf(app, panel)))));
+  if (!made.length) return;
+  const tools = document.createElement('div');
+  tools.className = TOOLS;
+  made.forEach(each => each.classList.add('jp-mod-styled'));
+  tools.append(...made);
+  (card.querySelector(COMMAND)?.closest('details') ?? card).append(tools); // folded with the command
 }
 
 /** The first command of a card, if it is one line in which nothing hides: a line break would run it. @param {Element} card */

@@ -1,6 +1,7 @@
 // @ts-check
 // Prompts look like prompts: Markdown instead of code. The style sheet does the rest; nothing of it is saved.
 
+import { equipCard } from './cards.js';
 import { followLanguages } from './kernels.js';
 import { button } from './outputs.js';
 import { isPrompt } from './prompts.js';
@@ -12,6 +13,7 @@ import { isPrompt } from './prompts.js';
 
 const SUGGESTING = 'copilot-suggestions';
 const SUGGESTIONS = ['Explain what this project does', 'Find a bug and fix it', 'Make a plan for a new feature'];
+const ABSENT = 'copilot-absent';
 const MARKDOWN = 'text/x-ipythongfm'; // as in Markdown cells
 
 /**
@@ -32,27 +34,31 @@ export function markPrompts(app, tracker) {
     node.classList.toggle('copilot-prompt', prompts);
     if (model.mimeType !== mimeType) model.mimeType = mimeType;
   };
+  /** Show the card for a missing agent instead of the suggestions. @param {NotebookPanel} panel @param {Element} place */
+  const check = async (panel, place) => {
+    await panel.sessionContext.ready;
+    const { session } = panel.sessionContext;
+    const reply = await session?.kernel?.requestInspect({ code: '', cursor_pos: 0, detail_level: 0 }).catch(() => undefined); // it has ended
+    const data = reply?.content.status === 'ok' && reply.content.found ? reply.content.data : undefined;
+    const { rendermime } = panel.content;
+    const body = rendermime.createRenderer('text/html');
+    if (data) await body.renderModel(rendermime.createModel({ data, trusted: false }));
+    place.querySelector(`.${ABSENT}`)?.remove();
+    const card = body.node.firstElementChild;
+    if (!card) return;
+    body.addClass(ABSENT);
+    equipCard(app, panel, card);
+    place.append(body.node);
+  };
   /** @param {NotebookPanel} panel */
-  const suggest = ({ content, node }) => {
+  const suggest = panel => {
+    const { content, node } = panel;
     const [cell, ...others] = content.widgets;
     const isEmpty = cell?.model.type === 'code' && !others.length && !cell.model.sharedModel.getSource();
-    const shown = cell?.node.querySelector(`.${SUGGESTING}`);
-    if (shown || !isEmpty || !content.hasClass('copilot-notebook')) {
-      if (!isEmpty) node.querySelector(`.${SUGGESTING}`)?.remove();
-      return;
-    }
-    const place = document.createElement('div');
-    place.className = SUGGESTING;
-    const about = document.createElement('p');
-    about.textContent = 'The agent reads and changes files and runs commands, and asks you first. For example:';
-    place.append(about);
-    for (const words of SUGGESTIONS) {
-      place.append(button(words, () => {
-        cell.model.sharedModel.setSource(words);
-        cell.editor?.focus();
-      }));
-    }
-    cell.node.append(place);
+    const shown = node.querySelector(`.${SUGGESTING}`);
+    if (!isEmpty) shown?.remove();
+    if (!isEmpty || !content.hasClass('copilot-notebook')) return;
+    void check(panel, shown ?? cell.node.appendChild(suggestions(cell)));
   };
   /** @param {NotebookPanel} panel */
   const markAll = panel => {
@@ -75,4 +81,20 @@ export function markPrompts(app, tracker) {
     panel.content.node.classList.toggle('copilot-notebook', language === 'copilot');
     markAll(panel);
   });
+}
+
+/** @param {Cell} cell */
+function suggestions(cell) {
+  const place = document.createElement('div');
+  place.className = SUGGESTING;
+  const about = document.createElement('p');
+  about.textContent = 'The agent reads and changes files and runs commands, and asks you first. For example:';
+  place.append(about);
+  for (const words of SUGGESTIONS) {
+    place.append(button(words, () => {
+      cell.model.sharedModel.setSource(words);
+      cell.editor?.focus();
+    }));
+  }
+  return place;
 }
