@@ -314,9 +314,16 @@ class Notebook:
         self.page.evaluate(script, [name, arguments])
 
     def save(self) -> None:
-        """Save, and wait until it is saved: bounded, since JupyterLab asks about two saves at once."""
-        self.page.evaluate("() => { window.jupyterapp.commands.execute('docmanager:save'); }")
-        self.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+        """Save, and wait until it is saved."""
+        self.start_saving()
+        self.page.wait_for_function("() => window.saved")  # bounded, unlike `evaluate`
+
+    def start_saving(self) -> None:
+        """Save; `window.saved` is true when that has ended."""
+        script = (
+            "() => { saved = false; jupyterapp.commands.execute('docmanager:save').then(() => { saved = true; }); }"
+        )
+        self.page.evaluate(script)
 
     def wait_saved(self) -> None:
         """Until the notebook was saved by itself with the buttons of a question. Two saves at once conflict."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Route, WebSocketRoute, expect
+from playwright.sync_api import APIResponse, BrowserContext, Route, WebSocketRoute, expect
 
 from ..jupyter.front_end import until
 from ..limits import LIMIT
@@ -34,6 +34,10 @@ SOURCES = (
     "() => window.jupyterapp.shell.currentWidget.content.widgets.map(({ model }) => model.sharedModel.getSource())"
 )
 LATER = ("wait {later}", "say Later.")
+READ = """async () => {
+  const { path } = window.jupyterapp.shell.currentWidget.context;
+  await window.jupyterapp.serviceManager.contents.get(path);
+}"""
 DURATION = re.compile(r" · \d+(\.\d+)? s\b")
 
 
@@ -320,6 +324,33 @@ def test_where_jupyterlab_saves_by_itself_a_turn_that_starts_is_saved_without_a_
     path = lab.root.parent / notebook.page.evaluate("() => window.jupyterapp.shell.currentWidget.context.path")
     until(lambda: "demo: say First" in path.read_text(), "the prompt is saved", limit=LIMIT)
     expect(notebook.page.locator(".jp-Dialog")).to_have_count(0)
+    gate(lab).touch()
+
+
+def test_a_save_of_the_users_waits_for_that_of_a_turn_that_starts(context: BrowserContext, lab: Lab) -> None:
+    cells = ("demo: say zero", f"demo: say First.\\n\\n\nwait {gate(lab)}")
+    notebook = Notebook.new(context, lab, "twice.ipynb", *cells)
+    notebook.run(0)  # the page knows the kernel
+    notebook.save()
+    written = list[tuple[Route, APIResponse]]()
+
+    def hold(route: Route) -> None:
+        """The server has written the file, and the page does not know it yet."""
+        if route.request.method == "PUT" and not written:
+            written.append((route, route.fetch()))
+        else:
+            route.continue_()
+
+    notebook.page.route("**/api/contents/**", hold)
+    notebook.run(1, wait=False)
+    expect(notebook.output(1)).to_contain_text("First.")
+    until(lambda: notebook.page.evaluate("() => true") and written, "the prompt is saved", limit=LIMIT)
+    notebook.start_saving()
+    notebook.page.evaluate(READ)
+    route, response = written[0]
+    route.fulfill(response=response)
+    notebook.page.wait_for_function("() => window.saved")
+    assert "First." in (lab.root / "twice.ipynb").read_text()
     gate(lab).touch()
 
 

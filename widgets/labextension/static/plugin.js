@@ -11,6 +11,7 @@ import { Connections } from './connection.js';
 import { namePictures } from './pictures.js';
 import { markPrompts } from './promptcells.js';
 import { Questions } from './questions.js';
+import { Saves } from './saves.js';
 import { Settings } from './settings.js';
 import { Announcer, BrowserTab, StatusItem, markTab, summary } from './status.js';
 import { leaveOutOutputs } from './toc.js';
@@ -75,7 +76,7 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
   const { Notification } = shared.apputils;
   const settings = new Settings();
   if (registry) void settings.follow(registry, ID);
-  const questions = new Questions(app, Notification, settings, new Announcer());
+  const questions = new Questions(app, Notification, settings, new Announcer(), new Saves(app.serviceManager.contents));
   const asks = new AskCards();
   const browserTab = new BrowserTab();
   const item = new StatusItem(shared.widgets, shared.signaling, () => void questions.showFirst());

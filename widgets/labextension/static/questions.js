@@ -18,28 +18,27 @@ const TITLE = 70;
 const ANNOUNCED = 250;
 const OUTPUT = '.jp-OutputArea-child';
 const OPEN = '.copilot-asked-open'; // what a saved question says instead of its buttons
-const SAME_MS = 500; // between two times of one file, as JupyterLab has it
 
 export class Questions {
   #app;
   #notifications;
   #settings;
   #announcer;
+  #saves;
   /** @type {Map<string, Question>} */
   #questions = new Map();
-  /** The last save of each notebook. @type {WeakMap<object, Promise<void>>} */
-  #saves = new WeakMap();
 
   /**
    * @param {import('@jupyterlab/application').JupyterFrontEnd} app
    * @param {typeof import('@jupyterlab/apputils').Notification} notifications
-   * @param {Settings} settings @param {Announcer} announcer
+   * @param {Settings} settings @param {Announcer} announcer @param {import('./saves.js').Saves} saves
    */
-  constructor(app, notifications, settings, announcer) {
+  constructor(app, notifications, settings, announcer, saves) {
     this.#app = app;
     this.#notifications = notifications;
     this.#settings = settings;
     this.#announcer = announcer;
+    this.#saves = saves;
     const look = () => this.#look();
     app.shell.currentChanged?.connect(look);
     document.addEventListener('visibilitychange', look);
@@ -49,6 +48,7 @@ export class Questions {
   /** @param {Connection} connection */
   update(connection) {
     const { questions, panel } = connection;
+    this.#saves.follow(panel);
     const named = new Map(questions.map(each => [`${panel.id} ${each.key} ${each.cell}`, each]));
     for (const [name, question] of this.#questions) {
       if (question.connection.panel === panel && !named.has(name)) {
@@ -85,7 +85,7 @@ export class Questions {
 
   /** A page that is loaded again finds the prompt. @param {Connection} connection */
   turnBegan(connection) {
-    if (this.#settings.autosave) this.#save(connection);
+    if (this.#settings.autosave) this.#saves.saveUnasked(connection.panel);
   }
 
   /** @param {Connection} connection @param {EndedTurn} turn */
@@ -108,34 +108,12 @@ export class Questions {
     setTimeout(() => {
       question.settled = true;
       if (this.#questions.get(name) !== question) return;
-      if (!question.connection.elsewhere) this.#save(question.connection);
+      // A page that is loaded again shows what was saved: the buttons must be in it.
+      if (!question.connection.elsewhere) this.#saves.saveUnasked(question.connection.panel);
       question.announced = this.#announcer.add(announcement(question));
       this.#card(question);
       this.#look();
     }, SETTLE_MS);
-  }
-
-  /**
-   * A page that is loaded again shows what was saved: the buttons must be in it. One after the other: JupyterLab would
-   * take one of two saves at once for a change by somebody else, and ask.
-   * @param {Connection} connection
-   */
-  #save({ panel }) {
-    const before = this.#saves.get(panel) ?? Promise.resolve();
-    this.#saves.set(panel, before.then(() => this.#saveNow(panel)));
-  }
-
-  /** @param {import('@jupyterlab/notebook').NotebookPanel} panel */
-  async #saveNow({ isDisposed, context }) {
-    const { contentsModel, model, path } = context;
-    if (isDisposed || !model.dirty || !contentsModel?.writable || model.collaborative) return;
-    try {
-      const { last_modified: saved } = await this.#app.serviceManager.contents.get(path, { content: false });
-      // What another window has saved is not for us to overwrite.
-      if (Date.parse(saved) - Date.parse(contentsModel.last_modified) <= SAME_MS) await context.save();
-    } catch (error) {
-      console.warn('The notebook could not be saved:', error);
-    }
   }
 
   /**
