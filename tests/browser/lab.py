@@ -330,6 +330,7 @@ class Notebook:
         until(lambda: self.page.evaluate(SAVED), "the notebook is saved")  # `wait_for_function` waits for no promises
 
     def theme(self, name: str) -> None:
-        """`JupyterLab Light` or `JupyterLab Dark`."""
+        """`JupyterLab Light` or `JupyterLab Dark`; while one is loaded, JupyterLab covers the page."""
         self.command("apputils:change-theme", theme=name)
         self.page.wait_for_function(f"() => document.body.dataset.jpThemeName === {json.dumps(name)}")
+        self.page.locator("#jupyterlab-splash").wait_for(state="detached")
