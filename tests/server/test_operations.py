@@ -167,12 +167,23 @@ async def test_many_at_once_are_not_mixed(api: Api) -> None:
 
 
 async def test_an_agent_that_dies_ends_all_its_streams_and_is_started_again(api: Api) -> None:
-    waiting = [asyncio.create_task(api.complete(f"demo: say {n}\nwait", stream=True)) for n in range(3)]
-    await until(lambda: api.turns == 3 and len(agents()) == 1)
+    said = set[str]()
+
+    async def error_after(text: str) -> Any:
+        """A prompt that was not sent yet would go to the next agent, and wait for ever."""
+        nonlocal said
+        last = ""
+        async with api.streaming(f"demo: say {text}\nwait") as response:
+            async for line in response.aiter_lines():
+                last = line or last
+                said |= {text} if f'"{text}"' in line else set()
+        return json.loads(last.removeprefix("data: "))["error"]
+
+    waiting = [asyncio.create_task(error_after(text)) for text in ("one", "two", "three")]
+    await until(lambda: len(said) == 3)
+    assert len(agents()) == 1
     await api.complete("demo: die")
-    for each in await asyncio.gather(*waiting):
-        error = each.events[-1]["error"] if each.status == 200 else each.error
-        assert error["code"] == 500
+    assert [error["code"] for error in await asyncio.gather(*waiting)] == [500] * 3
     assert (await api.complete("demo: say again")).said == "again"
 
 
