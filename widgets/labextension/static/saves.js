@@ -30,14 +30,18 @@ export class Saves {
     context.save = () => queue(save);
   }
 
-  /** Save without a dialog: not where somebody else has changed the file. @param {NotebookPanel} panel */
+  /**
+   * Save without a dialog: not where somebody else has changed the file. Also what JupyterLab does not take for changed: it
+   * forgets what changes while it saves.
+   * @param {NotebookPanel} panel
+   */
   saveUnasked(panel) {
     const { context } = panel;
     const { save, queue } = this.#followed.get(context) ?? {};
     if (!save || !queue) return;
     queue(async () => {
       const { contentsModel, model, path } = context;
-      if (panel.isDisposed || !model.dirty || !contentsModel?.writable || model.collaborative) return;
+      if (panel.isDisposed || !contentsModel?.writable || model.collaborative) return;
       const { last_modified: saved } = await this.#contents.get(path, { content: false });
       if (Date.parse(saved) - Date.parse(contentsModel.last_modified) <= SAME_MS) await save();
     }).catch(error => console.warn('The notebook could not be saved:', error));
