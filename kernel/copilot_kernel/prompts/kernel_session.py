@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..config import Settings
     from ..output.cell_output import CellOutput
     from ..output.display import Display
+    from ..rendering.markup import Bundle
     from .rerun import OldTurn, Reruns
 
 MAX_UNDONE = 20
