@@ -164,6 +164,14 @@ def state_of(found: tuple[str, int, bytes] | None) -> FileState:
     done=[("call", ("remove", "a.txt")), ("user", ("link", "a.txt", "b.txt")), ("call", ("remove", "a.txt"))],
     with_git=True,
 )
+@example(
+    done=[
+        ("call", ("put", "a.txt", "x\n")),
+        ("user", ("put", "a.txt", "y\n")),
+        ("late call", ("rights", "a.txt", 0o755)),
+    ],
+    with_git=False,
+)
 def test_undo_restores_what_it_promised_and_touches_nothing_else(templates, done, with_git):
     note(repr((done, with_git)))
     with tempfile.TemporaryDirectory() as folder:

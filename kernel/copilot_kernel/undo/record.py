@@ -164,12 +164,13 @@ class TurnRecorder:
         named = self._named[path]
         seen = named.calls.get(call.id) if call else None
         is_done_now = call is not None and _is_done(call) and not (seen and _is_done(seen))
+        is_late = is_done_now and seen is None  # the user may have changed it before
         has_run = is_done_now or any(each.status not in FINAL and _may_have_run(each) for each in named.calls.values())
         is_asked = any(each.status == "waiting" for each in named.calls.values())
         if state != named.last and is_asked and not has_run and named.last == named.before:
             named.before = state
         elif state != named.last:
-            named.is_certain = named.is_certain and has_run
+            named.is_certain = named.is_certain and has_run and not is_late
         named.last = state
         if call is not None:
             named.calls[call.id] = call
