@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from .limits import examples
 from .trusting import trust_environment
 
 NEVER_SKIPPED_IN_CI = ("browser", "real_agent", "engine", "sandbox")
@@ -23,7 +24,9 @@ LONG_FIRST = (
 """Files that take long come first, in this order: the quick ones then fill all workers to the end."""
 
 # A busy machine is no fault of what is tested.
-settings.register_profile("calm", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "calm", settings(), max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("calm")
 
 # `demo` is the test agent (`agent/command.py`), which streams without pauses.

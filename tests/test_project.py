@@ -290,7 +290,7 @@ def test_quick(): ...
 def test_in_ci_all_tests_run_and_those_for_browsers_agents_and_engines_are_not_skipped(tmp_path, options, outcome):
     folder = tmp_path / "tests"
     folder.mkdir()
-    for name in ("conftest.py", "trusting.py"):
+    for name in ("conftest.py", "limits.py", "trusting.py"):
         copy(ROOT / "tests" / name, folder)
     (folder / "test_it.py").write_text(SKIPPED, "utf-8")
     config = (

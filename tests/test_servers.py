@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import settings as limited
 from hypothesis import strategies as st
 
+from .limits import examples
+
 FILES = McpServer("filesystem", "stdio", "/path/to/server", ("--stdio",), (("DEPTH", "3"),))
 API = McpServer("api", "http", url="https://mcp.example.com", headers=(("Authorization", "Bearer xxx"),))
 
@@ -73,7 +75,7 @@ leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=6)
 members = st.sampled_from(["name", "type", "command", "args", "env", "url", "headers", "mcpServers"])
 
 
-@limited(max_examples=40)
+@limited(max_examples=examples(40))
 @given(
     st.recursive(
         leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(members | st.text(), inner, max_size=4)

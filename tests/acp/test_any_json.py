@@ -13,6 +13,8 @@ from copilot_kernel.acp.messages import Update
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..limits import examples
+
 ROOT = Path(__file__).parents[1]
 READERS = [
     parse.parse_update,
@@ -40,7 +42,7 @@ def payload(message: dict[str, Any]) -> Any:
     return params.get("update", params) if isinstance(params, dict) else message.get("result")
 
 
-def examples() -> list[Any]:
+def samples() -> list[Any]:
     data = [json.loads(path.read_text("utf-8")) for path in sorted((Path(__file__).parent / "data").glob("*.json"))]
     written = [value for example in data for value in [*example.pop("updates", []), *example.values()]]
     return [*written, *(payload(message) for path in transcripts()[::5] for message in from_the_agent(path))]
@@ -55,7 +57,7 @@ def names(value: Any) -> set[str]:
     return {value} if isinstance(value, str) and len(value) < 25 else set()
 
 
-EXAMPLES = examples()
+EXAMPLES = samples()
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 words = st.sampled_from(sorted(names(EXAMPLES)))
@@ -67,7 +69,7 @@ any_json = st.recursive(
 
 
 @given(any_json)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_nothing_that_json_can_say_raises(raw: Any) -> None:
     for reader in READERS:
         reader(raw)
@@ -121,13 +123,13 @@ def read(reader: Callable[[bytes], Any], line: bytes) -> Any:
 
 
 @given(lines)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_the_quick_parser_reads_what_the_tolerant_one_reads(line: bytes) -> None:
     assert read(lenient.load, line) == read(lenient._tolerant, line)
 
 
 @given(chunk_lines | lines)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_chunk_of_text_is_read_as_any_other_line_is(line: bytes) -> None:
     assert heard(RpcCodec(read=read_chunk), line) == heard(RpcCodec(), line)
 

@@ -16,6 +16,8 @@ from copilot_kernel.acp.jsonrpc import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..limits import examples
+
 DEEP = b'{"method":"m","params":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 TOO_DEEP = b'{"method":"m","params":' + b"[" * 200 + b"]" * 200 + b"}"
 WIDE = b'{"method":"m","params":[' + b",".join([b"[]"] * 1_000) + b"]}"
@@ -81,7 +83,7 @@ def test_a_line_that_is_no_message_is_a_value_and_costs_only_itself(line, reason
     assert first.reason.startswith("not ") or reason == "a batch"
 
 
-BOUNDS = settings(deadline=None, database=None, max_examples=100)
+BOUNDS = settings(deadline=None, database=None, max_examples=examples(100))
 
 
 @BOUNDS

@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from ..limits import examples
 from .peers import Agent, Json, Kernel
 
 PICK = st.integers(0, 99)
@@ -174,4 +175,4 @@ class Interleavings(RuleBasedStateMachine):
 
 
 TestInterleavings = Interleavings.TestCase
-TestInterleavings.settings = settings(max_examples=60, stateful_step_count=40, derandomize=True)
+TestInterleavings.settings = settings(max_examples=examples(60), stateful_step_count=40, derandomize=True)

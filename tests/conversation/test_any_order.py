@@ -12,6 +12,7 @@ from copilot_kernel.conversation.reduce import ask, begin_turn, changed, decide,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..limits import examples
 from .recorded import TRANSCRIPTS, replayed
 
 Step = Callable[[Conversation], Conversation]
@@ -64,7 +65,7 @@ steps: st.SearchStrategy[Step] = st.one_of(
 
 
 @given(st.lists(steps, max_size=30))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_conversation_keeps_its_promises_whatever_comes(sequence: list[Step]) -> None:
     before = Conversation()
     for step in sequence:

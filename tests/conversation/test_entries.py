@@ -6,6 +6,8 @@ from copilot_kernel.conversation.text import GrowingText
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..limits import examples
+
 NAMES = ["", "a", "b"]
 # Which of the values so far, at which index (modulo its length and one more), a new entry or not, its kind and name.
 steps = st.tuples(
@@ -32,7 +34,7 @@ def newest(model: tuple[Entry, ...], kind: type[Entry], attribute: str, name: st
 
 
 @given(st.lists(steps, max_size=25), st.integers(0, 25), st.integers(0, 25))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_every_value_stays_what_it_was_and_knows_what_changed_since_any_other(
     sequence: list[tuple[int, int, bool, str, str]], one: int, other: int
 ) -> None:
@@ -60,7 +62,7 @@ def test_every_value_stays_what_it_was_and_knows_what_changed_since_any_other(
 
 
 @given(st.lists(steps, max_size=25), st.integers(0, 5), st.lists(steps, max_size=10))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_without_old_turns_the_others_keep_their_indices(
     sequence: list[tuple[int, int, bool, str, str]], turn: int, more: list[tuple[int, int, bool, str, str]]
 ) -> None:

@@ -221,10 +221,15 @@ def test_plots_are_shown_before_and_after_and_in_the_same_cell(notebook: FrontEn
 # -- the end --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("during", ["", "%%copilot\ndemo: say Begun.\nhang"])
+HANGS = "%%copilot\ndemo: say Begun.\nhang"
+
+
 @pytest.mark.parametrize(
-    ("end", "agent"),
-    [(by_shutdown, DEMO), (by_shutdown, STUBBORN), (by_termination, DEMO), (by_kill, DEMO), (by_kill, STUBBORN)],
+    ("end", "agent", "during"),
+    [
+        *((by_shutdown, DEMO, HANGS), (by_shutdown, STUBBORN, ""), (by_termination, DEMO, HANGS)),
+        *((by_kill, DEMO, ""), (by_kill, STUBBORN, HANGS)),
+    ],
 )
 def test_no_process_is_left_when_the_kernel_ends(
     start_kernel: StartKernel, end: Callable[[FrontEnd], None], agent: str, during: str

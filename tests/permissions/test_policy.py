@@ -25,6 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from ..limits import examples
 from .making import (
     ALWAYS,
     HOME,
@@ -281,7 +282,7 @@ _OPTIONS = st.lists(st.sampled_from([ALWAYS, ONCE, NO, NEVER, ODD]), max_size=4)
 _MORE = {"allow": _RULES, "ask": _RULES, "deny": _RULES, "mode": _MODES, "options": _OPTIONS}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(_CALLS, st.fixed_dictionaries(_MORE, optional={"earlier": _CALLS}))
 def test_whatever_an_agent_sends_is_decided_and_never_by_a_standing_grant(call: ToolCall, more: dict[str, Any]) -> None:
     decision = judged(call, **more)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ..growth import FACTOR, is_linear
-from ..limits import LIMIT
+from ..limits import LIMIT, examples
 
 
 def parts(text: str) -> tuple[tuple[str, ...], ...]:
@@ -162,7 +162,7 @@ def test_letters_and_signs_of_all_languages_are_seen(text: str) -> None:
     assert invisible(text) is None
 
 
-BOUNDS = settings(deadline=None, database=None, max_examples=150)
+BOUNDS = settings(deadline=None, database=None, max_examples=examples(150))
 
 
 @given(st.text(max_size=200))

@@ -13,6 +13,7 @@ from copilot_kernel.rendering.rerun import render_saved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..limits import examples
 from ..output.recording import Bundle, RecordingCell
 from .rerunning import KEPT, SENT, Kernel, again, outputs, started
 
@@ -151,7 +152,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.fixed_dictionaries({"metadata": JSON, "data": JSON, "copilot_kernel": JSON}), max_size=3))
 def test_no_saved_output_raises(given_outputs: list[Bundle]) -> None:
     saved = [

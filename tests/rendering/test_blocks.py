@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ..growth import is_linear
+from ..limits import examples
 from .allowed import problems
 
 
@@ -35,7 +36,7 @@ MARKDOWN = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(MARKDOWN, st.lists(st.integers(0, 30), max_size=40))
 def test_the_cuts_depend_on_the_text_and_not_on_its_chunks(text, chunk_sizes):
     assert cut(text, *chunk_sizes) == cut(text)
@@ -44,7 +45,7 @@ def test_the_cuts_depend_on_the_text_and_not_on_its_chunks(text, chunk_sizes):
 BARE = st.lists(st.sampled_from(["word ", "\n", "\n\n", "```\n", "~~~~\n", "> ```\n", "long" * 9, "é"])).map("".join)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(BARE)
 def test_nothing_is_lost_and_only_fences_are_added(text):
     pieces, tail = cut(text)
@@ -52,7 +53,7 @@ def test_nothing_is_lost_and_only_fences_are_added(text):
     assert letters.findall("".join((*pieces, tail))) == letters.findall(text)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(MARKDOWN)
 def test_no_piece_is_longer_than_its_limit(text):
     pieces, tail = cut(text)
@@ -126,7 +127,7 @@ BLOCKS = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(BLOCKS, st.integers(1000, 5000))
 def test_a_finished_piece_looks_as_if_rendered_as_a_whole_whatever_was_drawn_before(text, size):
     stream = StreamedHtml()
@@ -152,7 +153,7 @@ def test_a_long_piece_is_in_blocks_that_a_browser_can_leave_out():
     assert DEFERRED not in stream.html()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(MARKDOWN, st.lists(st.integers(1, 30), max_size=20))
 def test_a_growing_text_is_safe_at_every_moment(text, chunk_sizes):
     stream, start = StreamedHtml(), 0

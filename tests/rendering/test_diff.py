@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ..growth import is_linear
+from ..limits import examples
 from .allowed import problems, text_of
 from .hostile import HOSTILE
 
@@ -126,7 +127,7 @@ def test_what_is_no_diff_of_one_file_is_not_read(text):
     assert parse_unified(text) is None
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.lists(
         st.sampled_from(["@@ -1 +1 @@\n", "+a\n", "-b\n", " c\n", "\\ No newline\n", "\n", "--- x\n", "@@", "x"])

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from ..conversation.test_any_order import TRANSCRIPTS, replayed
+from ..limits import examples
 from .allowed import problems, text_of
 from .hostile import HOSTILE
 from .samples import call, entries, said
@@ -83,7 +84,7 @@ def _falls_apart(bundle: dict[str, str]) -> bool:
     return sum(token.level == 0 and token.nesting >= 0 for token in tokens) > 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.text(st.characters(codec=None), max_size=60))
 def test_any_text_at_all_is_only_text(text):
     wrong = {name: found for name, entry in entries(text).items() if (found := is_fit(render(entry)))}
@@ -107,7 +108,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(JSON, JSON, JSON)
 def test_any_json_in_the_raw_members_can_be_shown(raw_input, raw_output, meta):
     shown = call(raw_input=raw_input, raw_output=raw_output, meta={"terminal_output": meta, "terminal_exit": meta})

@@ -10,7 +10,7 @@ from copilot_kernel.rendering.markup import BLUE, CODE_BLOCK, pre, text_colour
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ..limits import LIMIT
+from ..limits import LIMIT, examples
 from .allowed import problems, text_of
 
 LINK = 'style="text-decoration:underline" target="_blank" rel="noopener noreferrer nofollow"'
@@ -104,7 +104,7 @@ def test_a_text_made_to_be_slow_is_not(piece):
     assert problems(to_html((piece * 20_000)[:20_000])) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(st.sampled_from([*"[]()!<>*_`~$\\#-+|: \n\t\"'&a1", "http://", "javascript:", "```", "$$", "    "])).map(
         "".join

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import openai
 import pytest
 from copilot_kernel.server.app import CopilotApp
 from copilot_kernel.server.errors import ERROR_TYPES
@@ -23,12 +22,15 @@ from ..real.conftest import lacking
 from .api import LIMIT, Api, scripted, user
 
 if TYPE_CHECKING:
+    import openai
     from langchain_openai import ChatOpenAI
 
 PEERS = Path(__file__).parents[1] / "peers"
 
 
-def client(api: Api) -> openai.AsyncOpenAI:
+def client(api: Api) -> "openai.AsyncOpenAI":
+    import openai  # takes a second
+
     web = httpx.AsyncClient(trust_env=False)
     return openai.AsyncOpenAI(base_url=f"{api.url}v1", api_key=api.token, http_client=web)
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis.strategies import lists, text
 
 from ..acp.scripted import answering
+from ..limits import examples
 from .api import LIMIT, Api, recorder, scripted, until
 
 
@@ -57,7 +58,7 @@ def test_ids_of_models_can_be_part_of_an_address(own: str, id: str) -> None:
     assert identifier(own) == id
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(lists(text(max_size=6), max_size=8))
 def test_no_two_models_have_one_id_whatever_the_order(own: list[str]) -> None:
     found = unique_ids(own)

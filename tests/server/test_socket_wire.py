@@ -14,6 +14,8 @@ from copilot_kernel.server.chat.wire import ResumeSession, Send, SocketMessage, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..limits import examples
+
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["action", "text", "call_id"]), inner),
@@ -26,7 +28,7 @@ def test_actions_of_the_protocol() -> None:
     assert found == ResumeSession(action="resume_session", session_id="a")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(JSON.map(json.dumps) | st.text() | st.binary())
 def test_any_frame_is_an_action_or_an_error_in_words(frame: str | bytes) -> None:
     with suppress(UsageError):

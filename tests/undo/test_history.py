@@ -16,6 +16,7 @@ from copilot_kernel.undo.tree import ABSENT, FileState, digest_of
 from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
 
+from ..limits import examples
 from .project import Agent, Tree, commit, files_in, make, remove
 
 NAMES = ["a.txt", "b.txt", "src/c.py", "src/deep/d.py", "link", "new.txt", "src/new/e.py", "other"]
@@ -157,7 +158,7 @@ def state_of(found: tuple[str, int, bytes] | None) -> FileState:
     return FileState("link", content=digest_of(data)) if kind == "link" else FileState("file", mode, digest_of(data))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(done=steps, with_git=st.booleans())
 @example(done=[("late call", ("remove", "a.txt")), ("call", ("move", "src", "a.txt"))], with_git=True)
 @example(
