@@ -109,9 +109,9 @@ class FakeNotebook:
     async def bring_back(self, id: str, source: str, type: CellType, after: str | None) -> None:
         raise NotImplementedError
 
-    async def edit(self, id: str, expected: str, source: str) -> None:
+    async def edit(self, id: str, expected: str, source: str, type: CellType | None = None) -> None:
         self._check(id, expected)
-        self.done.append(("edit", id, source))
+        self.done.append(("edit", id, source, *filter(None, (type,))))
 
     async def delete(self, id: str, expected: str) -> None:
         self._check(id, expected)

@@ -6,7 +6,8 @@ import anyio
 import pytest
 from copilot_kernel.acp.messages import Diff, TextBlock
 from copilot_kernel.notebook.calls import NO_PAGE, OVER, RUN_PYTHON, SHOW_CODE, UnknownTool
-from copilot_kernel.notebook.live import RunResult
+from copilot_kernel.notebook.live import CellType, RunResult
+from copilot_kernel.notebook.sources import source_hash
 from copilot_kernel.notebook.tools import tools_for
 from copilot_kernel.tags import tagged
 
@@ -59,8 +60,20 @@ async def test_the_end_of_the_turn_breaks_a_call_off() -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        ("edit_cell", {**EDITED, "source": None}, "`source` is missing."),
-        ("edit_cell", {**EDITED, "force": True}, "Unknown argument `force`. Known arguments: `expected`, `id`"),
+        ("edit_cell", {**EDITED, "source": None}, "Pass either `source` or `edits`, or another `type`."),
+        ("edit_cell", {**EDITED, "edits": [{"old": "1", "new": "2"}]}, "Pass either `source` or `edits`"),
+        (
+            "edit_cell",
+            {**EDITED, "edits": [{"old": "1"}]},
+            "`edits` must be an array of objects with the strings `old`",
+        ),
+        ("edit_cell", {**EDITED, "source": None, "edits": [{"old": "y", "new": ""}]}, "`edits[0].old` was not found"),
+        ("edit_cell", {**EDITED, "type": "markdown", "run": True}, "is not a code cell."),
+        (
+            "edit_cell",
+            {**EDITED, "force": True},
+            "Unknown argument `force`. Known arguments: `edits`, `expected`, `id`",
+        ),
         ("inspect_variable", {"name": ["df"]}, "`name` must be a string."),
         ("inspect_variable", {"name": "df", "rows": True}, "`rows` must be an integer."),
         ("inspect_variable", {"name": "df", "rows": 1_000}, "`rows` must be from 1 to 50."),
@@ -131,6 +144,64 @@ async def test_a_cell_is_known_by_what_its_source_means_and_keeps_its_own_charac
         assert desk.gate.asked[0][1].content == (Diff("a.ipynb#c1", own, after),)
 
 
+async def test_a_name_in_a_long_cell_is_changed_by_its_piece_and_the_hash() -> None:
+    source = "".join(f"x{number} = {number}\n" for number in range(5_000))
+    desk = Desk(source, "print(x)")
+    assert f'hash="{source_hash(source)}"' in await desk.call("read_cell", id="c1")
+    given = {"id": "c1", "expected": source_hash(source), "edits": [{"old": "x4321 ", "new": "total "}]}
+    assert (await desk.call("edit_cell", **given), len(str(given)) < 200) == ("Edited the cell c1.", True)
+    after = source.replace("x4321 ", "total ")
+    (_, proposal) = desk.gate.asked[-1]
+    assert (proposal.title, proposal.content) == ("Edit cell 1", (Diff("a.ipynb#c1", source, after),))
+    assert desk.notebook.done == [("edit", "c1", after)]
+
+
+async def test_pieces_are_matched_again_after_nothing_and_the_question_covers_the_run() -> None:
+    desk = Desk("x = 1\ny = 1", "print(x)")
+    edits = [{"old": "y = 1", "new": "y = 2"}, {"old": "x = 1", "new": "x = 3"}]
+    desk.gate.meanwhile = lambda: desk.notebook.put("c1", source="x = 1\ny = 1\nmine")
+    text = await desk.call("edit_cell", id="c1", expected="x = 1\ny = 1", edits=edits, run=True)
+    assert (text, desk.notebook.done) == ("failed: changed meanwhile", [])
+    ((_, proposal),) = desk.gate.asked
+    assert (proposal.title, proposal.runs, proposal.content) == (
+        "Edit cell 1 and run it",
+        True,
+        (Diff("a.ipynb#c1", "x = 1\ny = 1", "x = 3\ny = 2"),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "source"),
+    [({}, "x = 1"), ({"source": "# Title"}, "# Title"), ({"edits": [{"old": "1", "new": "2"}]}, "x = 2")],
+)
+async def test_a_cell_of_another_type_is_shown_as_new_content(more: Any, source: str) -> None:
+    desk = Desk()
+    await desk.call("edit_cell", id="c1", expected="x = 1", type="markdown", **more)
+    ((_, proposal),) = desk.gate.asked
+    assert (proposal.title, proposal.content, proposal.cell_type) == (
+        "Edit cell 1 and make it a markdown cell",
+        (Diff("a.ipynb#c1", None, source),),
+        "markdown",
+    )
+    assert desk.notebook.done == [("edit", "c1", source, "markdown")]
+
+
+async def test_a_markdown_cell_becomes_code_and_runs() -> None:
+    desk = Desk("x = 1")
+    desk.notebook.put("c1", type="markdown")
+    text = await desk.call("edit_cell", id="c1", expected="x = 1", type="code", run=True)
+    assert text.startswith("Edited the cell c1. It ran as [7].")
+    assert [proposal.title for _, proposal in desk.gate.asked] == ["Edit cell 1 and make it a code cell and run it"]
+
+
+@pytest.mark.parametrize("name", ["edit_cell", "delete_cell", "move_cell"])
+async def test_an_old_hash_is_refused(name: str) -> None:
+    desk = Desk()
+    text = await desk.call(name, **{**CALLS[name], "expected": "0123abcd"})
+    assert "Its source no longer has the hash 0123abcd. Read it again with read_cell." in text
+    assert (desk.gate.asked, desk.notebook.done) == ([], [])
+
+
 @pytest.mark.parametrize("name", ["edit_cell", "delete_cell", "move_cell"])
 async def test_a_cell_that_the_agent_knows_otherwise_is_left_alone(name: str) -> None:
     desk = Desk()
@@ -160,8 +231,8 @@ async def test_one_question_covers_inserting_and_running() -> None:
 async def test_one_question_covers_editing_and_running() -> None:
     desk = Desk()
 
-    async def edit(id: str, expected: str, source: str) -> None:
-        await FakeNotebook.edit(desk.notebook, id, expected, source)
+    async def edit(id: str, expected: str, source: str, type: CellType | None) -> None:
+        await FakeNotebook.edit(desk.notebook, id, expected, source, type)
         desk.notebook.put(id, source=source)
 
     desk.notebook.edit = edit

@@ -7,6 +7,7 @@ import pytest
 from copilot_kernel.notebook.calls import NotebookCalls
 from copilot_kernel.notebook.content import ASKING, MAX_TEXT_CHARS, read_outputs
 from copilot_kernel.notebook.live import RunResult, VariableSummary
+from copilot_kernel.notebook.sources import source_hash
 
 from .desk import CALLS, Desk, put_out
 from .fakes import PNG, stream, value
@@ -16,11 +17,13 @@ async def test_a_notebook_is_read_with_ids_counts_and_the_asking_cell() -> None:
     desk = Desk(asking="c2")
     desk.notebook.put("c1", execution_count=4, outputs=(stream("5"),))
     desk.notebook.put("c2", running=True)
+    one, two = source_hash("x = 1"), source_hash("print(x)")
     assert await desk.call("read_notebook", outputs=True) == (
         "a.ipynb, 2 cells.\n"
-        '<notebook-cell number="1" id="c1" type="code" executed="4">\n<cell-source>\nx = 1\n</cell-source>\n'
+        f'<notebook-cell number="1" id="c1" type="code" hash="{one}" executed="4">\n'
+        "<cell-source>\nx = 1\n</cell-source>\n"
         '<cell-output kind="stdout">\n5\n</cell-output>\n</notebook-cell>\n'
-        f'<notebook-cell number="2" id="c2" type="code" running="yes" note="{ASKING}">\n'
+        f'<notebook-cell number="2" id="c2" type="code" hash="{two}" running="yes" note="{ASKING}">\n'
         "<cell-source>\nprint(x)\n</cell-source>\n</notebook-cell>"
     )
 

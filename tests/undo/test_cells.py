@@ -57,8 +57,9 @@ class Book:
         self.loads += 1
         self.cells = [replace(cell, id=f"l{self.loads}-{at}") for at, cell in enumerate(self.cells)]
 
-    async def edit(self, id, expected, source):
-        self.cells[self._checked(id, expected)] = NotebookCell(id, "code", source)
+    async def edit(self, id, expected, source, type=None):
+        at = self._checked(id, expected)
+        self.cells[at] = NotebookCell(id, type or self.cells[at].type, source)
 
     async def delete(self, id, expected):
         del self.cells[self._checked(id, expected)]
@@ -185,6 +186,27 @@ async def test_a_deleted_cell_that_the_user_has_brought_back_is_not_touched():
     assert await plan_cells(book, log) == CellPlan()
     book.cells[0] = NotebookCell(cell.id, "code", "the user's")
     assert await plan_cells(book, log) == CellPlan(skipped=(("cell 1", CHANGED_SINCE),))
+
+
+async def test_a_cell_of_another_type_gets_its_type_back():
+    book, log = Book("# Title", "x = 1"), CellLog()
+    before = list(book.cells)
+    for id, source, after, types in [
+        ("c0", "# Title", "# Title", ("code", "markdown")),
+        ("c1", "x = 1", "x = 2", None),
+        ("c1", "x = 2", "# x", ("code", "markdown")),
+    ]:
+        await book.edit(id, source, after, types and types[1])
+        log.edited(id, source, after, types)
+    assert await restore_cells(book, await plan_cells(book, log)) == (["cell 1", "cell 2"], [])
+    assert book.cells == before
+
+
+def test_a_cell_that_is_of_its_first_type_again_is_not_changed():
+    log = CellLog()
+    log.edited("c0", "x", "x", ("code", "markdown"))
+    log.edited("c0", "x", "x", ("markdown", "code"))
+    assert log.changes == ()
 
 
 async def test_a_cell_that_the_user_has_changed_since_is_skipped_and_named():

@@ -21,8 +21,6 @@ from .content import (
     cell_attributes,
     cell_parts,
     cut,
-    difference,
-    edited,
     fenced,
     read_outputs,
     text_block,
@@ -30,6 +28,7 @@ from .content import (
 )
 from .live import ChangedMeanwhile, LiveNotebook, NoPage, NotebookCell, NotebookError, NotebookState
 from .results import OUTPUTS, Result, Run, count, notebook_page, of_run, of_runs, page, run_of
+from .sources import difference, edited, with_edits
 from .tools import Gate, InvalidArguments, Proposal, Tool, tools_for
 
 LAST_RUN = "run_python"
@@ -172,20 +171,20 @@ class NotebookCalls:
 
     async def _edit_cell(self, call: _Call) -> Result:
         document, cell = await self._expected(call)
-        given, source, runs = call.args["expected"], call.args["source"], bool(call.args.get("run"))
-        source = source if given == cell.source else edited(cell.source, source)
+        source, type, runs = _new_source(call, cell), call.args["type"] or cell.type, bool(call.args.get("run"))
         if runs:
-            document.runnable(cell.id)
-            _check_no_prompt(source)
+            _check_runnable(cell.id, type, source)
 
         async def work() -> Result:
-            await self._notebook.edit(cell.id, cell.source, source)
+            await self._notebook.edit(cell.id, cell.source, source, call.args["type"])
             return await self._changed(f"Edited the cell {cell.id}.", cell.id, source, runs=runs)
 
-        diff = Diff(document.path_of(cell.id), cell.source, source)
-        title = f"Edit {document.name(cell.id)}{' and run it' if runs else ''}"
-        proposal = Proposal(title, (diff,), document.path, runs=runs, cell_type=cell.type)
-        return await self._do(call, proposal, work)
+        # Of a cell of another type, nothing was shown as this type before.
+        before = cell.source if type == cell.type else None
+        becomes = "" if type == cell.type else f" and make it a {type} cell"
+        title = f"Edit {document.name(cell.id)}{becomes}{' and run it' if runs else ''}"
+        diff = Diff(document.path_of(cell.id), before, source)
+        return await self._do(call, Proposal(title, (diff,), document.path, runs=runs, cell_type=type), work)
 
     async def _changed(self, done: str, id: str, source: str, *, runs: bool) -> Result:
         """Return the result of a change, `done`; with `runs`, of running the cell as well."""
@@ -329,9 +328,7 @@ class _Document:
     def runnable(self, id: str) -> NotebookCell:
         """Raises NotebookError."""
         cell = self.cell(id)
-        if cell.type != "code":
-            raise NotebookError(f"The cell {id} is not a code cell.")
-        _check_no_prompt(cell.source)
+        _check_runnable(id, cell.type, cell.source)
         return cell
 
     def name(self, id: str) -> str:
@@ -346,6 +343,25 @@ class _Document:
     def path_of(self, id: str) -> str:
         """Return the path under which a change of the cell is recorded."""
         return f"{self.path or 'notebook'}#{id}"
+
+
+def _new_source(call: _Call, cell: NotebookCell) -> str:
+    """The source that an edit leads to. Raises NotebookError."""
+    source, edits = call.args["source"], call.args["edits"]
+    if edits and source is None:
+        return with_edits(cell.source, edits)
+    if edits or (source is None and call.args["type"] is None):
+        raise InvalidArguments("Pass either `source` or `edits`, or another `type`.")
+    if source is None:
+        return cell.source
+    return source if call.args["expected"] == cell.source else edited(cell.source, source)
+
+
+def _check_runnable(id: str, type: str, source: str) -> None:
+    """Raises NotebookError."""
+    if type != "code":
+        raise NotebookError(f"The cell {id} is not a code cell.")
+    _check_no_prompt(source)
 
 
 def _check_no_prompt(code: str) -> None:

@@ -138,8 +138,8 @@ class LiveNotebook(Protocol):
         Returns which parts of it are missing. Raises ChangedMeanwhile if a cell has that id: so none comes back twice.
         """
 
-    async def edit(self, id: str, expected: str, source: str) -> None:
-        """Replace the source of a cell. Raises ChangedMeanwhile."""
+    async def edit(self, id: str, expected: str, source: str, type: CellType | None = None) -> None:
+        """Replace the source of a cell, and its type unless that is None. Raises ChangedMeanwhile."""
 
     async def delete(self, id: str, expected: str) -> None:
         """Delete a cell. Raises ChangedMeanwhile."""

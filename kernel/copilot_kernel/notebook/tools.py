@@ -12,23 +12,34 @@ from ..mcp_config import OWN_SERVER
 from .live import NotebookError
 
 Kind = Literal["read", "edit", "execute"]
-Type = Literal["string", "integer", "boolean", "strings"]
+Type = Literal["string", "integer", "boolean", "strings", "edits"]
 
 MAX_ROWS = 50
 MAX_CELLS = 100
-"""Limit of the cells of one call."""
+"""Limit of the cells, or edits, of one call."""
 
 _SCHEMAS: dict[Type, dict[str, Any]] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},
     "boolean": {"type": "boolean"},
     "strings": {"type": "array", "items": {"type": "string"}, "maxItems": MAX_CELLS},
+    "edits": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"old": {"type": "string"}, "new": {"type": "string"}},
+            "required": ["old", "new"],
+            "additionalProperties": False,
+        },
+        "maxItems": MAX_CELLS,
+    },
 }
 _WORDS: dict[Type, str] = {
     "string": "a string",
     "integer": "an integer",
     "boolean": "true or false",
     "strings": "an array of strings",
+    "edits": "an array of objects with the strings `old` and `new`",
 }
 
 
@@ -136,7 +147,16 @@ def _fits(type: Type, value: Any) -> bool:
         return isinstance(value, bool)
     if type == "integer":
         return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, list) and len(value) <= MAX_CELLS and all(isinstance(each, str) for each in value)
+    if not isinstance(value, list) or len(value) > MAX_CELLS:
+        return False
+    if type == "strings":
+        return all(isinstance(each, str) for each in value)
+    return all(
+        isinstance(each, dict)
+        and each.keys() == {"old", "new"}
+        and all(isinstance(text, str) for text in each.values())
+        for each in value
+    )
 
 
 def _id(description: str = "The cell's id.") -> Parameter:
@@ -144,9 +164,10 @@ def _id(description: str = "The cell's id.") -> Parameter:
 
 
 _EXPECTED = Parameter(
-    "expected", "string", "The source as you last read it, in full; the call fails if it has changed.", required=True
+    "expected", "string", "The cell's hash as you last read it, or its whole source; fails if changed.", required=True
 )
 _OFFSET = Parameter("offset", "integer", "Where to continue a text that was cut.", default=0, range=(0, 10**9))
+_TYPES = ("code", "markdown")
 _SOURCE = Parameter("source", "string", "The whole source of the cell.", required=True)
 _RUN = Parameter("run", "boolean", "Also run the code cell; the user is asked once for both.", default=False)
 
@@ -201,7 +222,7 @@ _TOOLS = (
         "Insert a cell into the user's notebook, by default below the last inserted one or the asking one.",
         (
             _SOURCE,
-            Parameter("type", "string", "The cell's type.", default="code", choices=("code", "markdown")),
+            Parameter("type", "string", "The cell's type.", default="code", choices=_TYPES),
             Parameter("after", "string", "Insert it below the cell with this id."),
             _RUN,
         ),
@@ -209,8 +230,15 @@ _TOOLS = (
     Tool(
         "edit_cell",
         "edit",
-        "Replace the source of a cell. The user can undo it in one step.",
-        (_id(), _EXPECTED, _SOURCE, _RUN),
+        "Change a cell: pass its whole source, or `edits` of parts. The user can undo it in one step.",
+        (
+            _id(),
+            _EXPECTED,
+            replace(_SOURCE, required=False),
+            Parameter("edits", "edits", "Each `old` occurs once in the source as it is; no two overlap."),
+            Parameter("type", "string", "Another type for the cell.", choices=_TYPES),
+            _RUN,
+        ),
     ),
     Tool("delete_cell", "edit", "Delete a cell.", (_id(), _EXPECTED)),
     Tool(

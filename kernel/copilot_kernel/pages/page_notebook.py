@@ -30,6 +30,7 @@ from .saved_notebook import folders_of_page, read_saved
 BRIEF_CHARS = 4000
 """Limit of each text in an output, when the whole notebook is read."""
 FULL_CHARS = 1_000_000
+TYPES = ("code", "markdown", "raw")
 RESTART_SECONDS = 3.0
 """Within which the page restarts the kernel."""
 NO_RESTART = "No open page shows this notebook, so the kernel cannot be restarted from here. Ask the user to do it."
@@ -171,10 +172,12 @@ class PageNotebook(LiveNotebook):
         reply = await self._call("insert", deleted=cell, after=after)
         return tuple(map(str, reply.get("left_out") or ()))
 
-    async def edit(self, id: str, expected: str, source: str) -> None:
+    async def edit(self, id: str, expected: str, source: str, type: CellType | None = None) -> None:
         """Edit a cell, as `LiveNotebook` says."""
-        await self._call("edit", id=id, expected=expected, source=source)
-        self.log.edited(id, expected, source)
+        wanted = {"type": type} if type else {}
+        reply = await self._call("edit", id=id, expected=expected, source=source, **wanted)
+        was = reply.get("was")
+        self.log.edited(id, expected, source, (was, type) if type and was in TYPES else None)
 
     async def delete(self, id: str, expected: str) -> None:
         """Delete a cell, as `LiveNotebook` says."""
@@ -209,7 +212,7 @@ class PageNotebook(LiveNotebook):
 
 def _cell(cell: Any) -> NotebookCell:
     kind = cell["type"]
-    if kind not in ("code", "markdown", "raw"):
+    if kind not in TYPES:
         raise ValueError(kind)
     return NotebookCell(
         id=str(cell["id"]),

@@ -21,8 +21,8 @@ _NAME_CHARS = 40
 class CellChange:
     """The net change of one cell. `before` is None for a new one, `after` for one that was deleted.
 
-    `type` and `above`, the id of the cell above it, are known of a new or deleted one; `whole` is a deleted one, as a
-    notebook holds it.
+    `type` and `above`, the id of the cell above it, are known of a new or deleted one, `types`, the type before and
+    after, of one whose type was changed; `whole` is a deleted one, as a notebook holds it.
     """
 
     id: str
@@ -30,6 +30,7 @@ class CellChange:
     after: str | None
     type: CellType = "code"
     above: str | None = None
+    types: tuple[CellType, CellType] | None = None
     whole: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -50,7 +51,11 @@ class CellLog:
     @property
     def changes(self) -> tuple[CellChange, ...]:
         """Return cells that are not as they were, in the order of the last change."""
-        return tuple(each for each in self._changes.values() if each.before != each.after)
+        return tuple(
+            each
+            for each in self._changes.values()
+            if each.before != each.after or (each.types and each.types[0] != each.types[1])
+        )
 
     @property
     def touched(self) -> tuple[str, ...]:
@@ -74,10 +79,11 @@ class CellLog:
         self._changes[id] = CellChange(id, None, source, type)
         self.note("inserted", id)
 
-    def edited(self, id: str, before: str, after: str) -> None:
-        """Note another source."""
+    def edited(self, id: str, before: str, after: str, types: tuple[CellType, CellType] | None = None) -> None:
+        """Note another source, or another type: that before and that after."""
         earlier = self._changes.pop(id, None) or CellChange(id, before, after)
-        self._changes[id] = replace(earlier, after=after)
+        types = (earlier.types[0], types[1]) if earlier.types and types else types or earlier.types
+        self._changes[id] = replace(earlier, after=after, types=types)
         self.note("edited", id)
 
     def deleted(self, id: str, cells: Sequence[NotebookCell], whole: Mapping[str, Any]) -> None:
@@ -86,7 +92,7 @@ class CellLog:
         cell, above = cells[at], cells[at - 1].id if at else None
         earlier = self._changes.pop(id, None)
         before = earlier.before if earlier else cell.source
-        self._changes[id] = CellChange(id, before, None, cell.type, above, whole)
+        self._changes[id] = CellChange(id, before, None, cell.type, above, whole=whole)
         if "inserted" not in self._touched.pop(id, ()):
             excerpt = f" ({shorten(cell.source, EXCERPT_CHARS, placeholder='…')})" if cell.source else ""
             self._deleted.append(("deleted", f"cell {at + 1}{excerpt}", ""))
@@ -166,7 +172,7 @@ async def _restore(notebook: LiveNotebook, change: CellChange) -> Sequence[str]:
         assert change.after is not None
         await notebook.delete(change.id, change.after)
     elif change.after is not None:
-        await notebook.edit(change.id, change.after, change.before)
+        await notebook.edit(change.id, change.after, change.before, change.types[0] if change.types else None)
     else:
         state = await notebook.read(None, outputs=False)
         is_there = change.above is None or any(cell.id == change.above for cell in state.cells)

@@ -126,26 +126,35 @@ export class NotebookDocument {
     return { id: inserted, left_out: cell.left_out };
   }
 
-  /** Replaces only what differs, so that cursors stay. @param {Args} args */
-  edit({ id, expected, source }) {
+  /** Replaces only what differs, so that cursors stay; returns the type that the cell had. @param {Args} args */
+  edit({ id, expected, source, type }) {
     if (typeof source !== 'string') throw new OperationError('invalid', 'An edit needs a source.');
     const cell = this.#cellWith(id, expected);
+    const was = cell.cell_type;
     if (cell.getMetadata('editable') === false) throw new OperationError('invalid', `Cell ${id} is read-only.`);
-    if (/\r/.test(expected)) {
-      this.#remake(id, source);
+    if (/\r/.test(expected) || (type ?? was) !== was) {
+      this.#remake(id, source, type ?? was);
     } else {
       const { start, end, text } = difference(expected, source);
       asOneStep(cell, () => cell.updateSource(start, end, text));
     }
     this.#flash(id).inputHidden = false;
-    return {};
+    return { was };
   }
 
-  /** An editor holds each line end as one character, so it cannot follow changes of a source in which one is two. */
-  #remake(/** @type {string} */ id, /** @type {string} */ source) {
+  /**
+   * An editor holds each line end as one character, so it cannot follow changes of a source in which one is two. Of a
+   * cell that gets another type, outputs go.
+   * @param {string} id @param {string} source @param {string} type
+   */
+  #remake(id, source, type) {
     this.#mustNotRun(id);
+    if (!TYPES.includes(type)) throw new OperationError('invalid', `There is no type of cell '${type}'.`);
     const index = this.#index(id);
-    const cell = { ...this.#shared.cells[index].toJSON(), source };
+    const whole = this.#shared.cells[index].toJSON();
+    const { metadata, attachments } = /** @type {Args} */ (whole);
+    const made = { id, cell_type: type, source, metadata: type === 'code' ? { ...metadata, trusted: true } : metadata };
+    const cell = type === whole.cell_type ? { ...whole, source } : { ...made, ...(attachments && { attachments }) };
     this.#change(() => {
       this.#shared.deleteCell(index);
       this.#shared.insertCell(index, cell);
