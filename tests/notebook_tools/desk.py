@@ -16,6 +16,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "list_variables": {"filter": "d"},
     "inspect_variable": {"name": "df", "path": ".columns", "rows": 3},
     "read_notebook": {"outputs": True},
+    "search_notebook": {"pattern": "x", "regex": True},
     "read_cell": {"id": "c1"},
     "read_output": {"id": "c1", "offset": 0},
     "insert_cell": {"source": "y", "type": "code", "run": True},

@@ -265,7 +265,7 @@ async def test_without_a_page_cells_are_read_but_not_changed() -> None:
     assert [name for name, _ in desk.gate.asked] == ["read_notebook", "run_python"]
 
 
-READS = {"read_notebook", "read_cell", "read_output"}
+READS = {"read_notebook", "search_notebook", "read_cell", "read_output"}
 
 
 @pytest.mark.parametrize(("has_variables", "hint", "offered"), [
@@ -363,6 +363,7 @@ async def test_without_variables_there_are_tools_for_cells_alone() -> None:
         "read_cell",
         "read_notebook",
         "read_output",
+        "search_notebook",
     ]
     assert "run" not in listed["insert_cell"]["inputSchema"]["properties"]
     assert "Unknown argument `run`" in await desk.call("insert_cell", source="x", run=True)
@@ -374,4 +375,4 @@ async def test_without_variables_there_are_tools_for_cells_alone() -> None:
 async def test_only_reads_are_annotated_as_such() -> None:
     listed = Desk().calls.listing()
     reading = {tool["name"] for tool in listed if tool["annotations"]["readOnlyHint"]}
-    assert reading == {"list_variables", "inspect_variable", "read_notebook", "read_cell", "read_output"}
+    assert reading == {"list_variables", "inspect_variable", *READS}

@@ -57,7 +57,10 @@ async def test_a_cell_is_sent_with_its_outputs_and_a_variable_as_it_is_described
     cell, variable = await collect("@cell:c3 and @var:df", notebook(), SILENT)
     output = '<cell-output kind="stdout">\n1\n</cell-output>'
     source = "<cell-source>\nprint(1)\n</cell-source>"
-    assert cell.text == f'<notebook-cell number="3" id="c3" type="code">\n{source}\n{output}\n</notebook-cell>'
+    assert (
+        cell.text
+        == f'<notebook-cell number="3" id="c3" type="code" hash="d287bb7f">\n{source}\n{output}\n</notebook-cell>'
+    )
     text = '<notebook-variable name="df">\ndf with 5 rows\n</notebook-variable>'
     assert variable == EmbeddedResource("notebook:variable/df", text, mime_type="text/plain")
 

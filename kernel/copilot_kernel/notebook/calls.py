@@ -28,6 +28,7 @@ from .content import (
 )
 from .live import ChangedMeanwhile, LiveNotebook, NoPage, NotebookCell, NotebookError, NotebookState
 from .results import OUTPUTS, Result, Run, count, notebook_page, of_run, of_runs, page, run_of
+from .search import search
 from .sources import difference, edited, with_edits
 from .tools import Gate, InvalidArguments, Proposal, Tool, tools_for
 
@@ -148,6 +149,12 @@ class NotebookCalls:
     async def _with_outputs(self, id: str) -> NotebookCell:
         state = await self._notebook.read([id], outputs=True)
         return _Document(state).cell(id)
+
+    async def _search_notebook(self, call: _Call) -> Result:
+        state = await self._notebook.read(None, outputs=False)
+        if state.cells:  # named, their outputs come whole
+            state = await self._notebook.read([cell.id for cell in state.cells], outputs=True)
+        return Result(await search(state.cells, call.args["pattern"], is_regex=call.args["regex"]))
 
     # -- editing ------------------------------------------------------------------------------------------------------
 

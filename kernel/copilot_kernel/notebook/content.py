@@ -68,7 +68,7 @@ class Reading(NamedTuple):
 
 def read_outputs(outputs: Iterable[Output]) -> Reading:
     """All of the outputs in order, each in a tag that none of them contains; secrets are hidden."""
-    read = [(kind, redactor().text(text), image) for kind, text, image in map(_read, _with_joined_streams(outputs))]
+    read = _readings(outputs)
     images = [image for *_, image in read if image]
     sent = images_within(images)
     unsent = len(images) - len(sent)
@@ -76,6 +76,11 @@ def read_outputs(outputs: Iterable[Output]) -> Reading:
     texts = [text for _, text, _ in read]
     found = (tagged(OUTPUT, text, *texts, kind=kind) for kind, text, _ in read if text)
     return Reading("\n".join(filter(None, (*found, note))), sent)
+
+
+def output_texts(outputs: Iterable[Output]) -> list[tuple[str, str]]:
+    """Kind and text of each of the outputs; secrets are hidden."""
+    return [(kind, text) for kind, text, _ in _readings(outputs) if text]
 
 
 def images_within(images: Iterable[Json]) -> tuple[Json, ...]:
@@ -113,7 +118,12 @@ def cut(text: str, how: Callable[[int], str], offset: int = 0, limit: int = MAX_
 
 def cell_attributes(cell: NotebookCell, number: int = 0, *, is_asking: bool = False) -> Json:
     """Return the attributes of a cell's tag; `number` is its place, if it is known."""
-    state = {"executed": cell.execution_count, "running": cell.running and "yes", "note": is_asking and ASKING}
+    state = {
+        "executed": cell.execution_count,
+        "error": cell.error,
+        "running": cell.running and "yes",
+        "note": is_asking and ASKING,
+    }
     return {"number": number, "id": cell.id, "type": cell.type, "hash": source_hash(cell.source), **state}
 
 
@@ -136,6 +146,12 @@ def fenced(code: str, language: str = "python") -> str:
 
 
 # -- outputs ----------------------------------------------------------------------------------------------------------
+
+
+def _readings(outputs: Iterable[Output]) -> list[tuple[str, str, Json | None]]:
+    """Kind, text and image of each of the outputs; secrets are hidden."""
+    read = map(_read, _with_joined_streams(outputs))
+    return [(kind, redactor().text(text), image) for kind, text, image in read]
 
 
 def _read(output: Output) -> tuple[str, str, Json | None]:

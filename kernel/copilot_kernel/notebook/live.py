@@ -34,7 +34,7 @@ class KernelBusy(NotebookError):
 
 @dataclass(frozen=True, slots=True)
 class NotebookCell:
-    """A cell of the document. `outputs` is empty if they were not asked for."""
+    """A cell of the document. `outputs` is empty if they were not asked for; `error` names what it failed with."""
 
     id: str
     type: CellType
@@ -42,6 +42,7 @@ class NotebookCell:
     execution_count: int | None = None
     outputs: tuple[Output, ...] = ()
     running: bool = False
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from math import ceil
 from typing import NamedTuple
 
+from ..rendering.plain import one_line
 from ..tags import tagged
 from .content import (
     BRIEF_CHARS,
@@ -27,6 +30,12 @@ MIN_SHARE = 1_000
 OUTPUTS = "cell-outputs"
 """The tag of what a cell, or code, has put out."""
 
+MAX_OUTLINE_CHARS = 4_000
+OUTLINE = "notebook-outline"
+ROW_CHARS = 60
+"""Limit of what a row of the outline shows of a cell."""
+
+_HEADING = re.compile(r"^(#{1,6})[ \t]+\S.*", re.MULTILINE)
 _ROOM_FOR_REST = 300
 _ROOM_FOR_WORDS = 150
 _SAVED = (
@@ -60,19 +69,59 @@ def count(cells: Sequence[object]) -> str:
 def notebook_page(state: NotebookState, first: int) -> Result:
     """Return as many cells as there is room for, from the index `first` on."""
     heading = ", ".join(filter(None, (state.path, count(state.cells))))
-    head, more = f"{heading}. {_SAVED if state.saved else ''}".rstrip(), []
-    room = MAX_TEXT_CHARS - _ROOM_FOR_REST - len(head)
-    shown = list[tuple[str, Json]]()
+    head = f"{heading}. {_SAVED if state.saved else ''}".rstrip()
+    texts, more = _cells(state, first, MAX_TEXT_CHARS - _ROOM_FOR_REST - len(head))
+    if more and not first:
+        head = f"{head}\n{outline(state.cells)}"
+        texts, more = _cells(state, first, MAX_TEXT_CHARS - _ROOM_FOR_REST - len(head))
+    return Result("\n".join(filter(None, (head, *texts, more))))
+
+
+def _cells(state: NotebookState, first: int, room: int) -> tuple[list[str], str]:
+    """The cells from an index on for which there is room, and how to read on."""
+    shown, more = list[tuple[str, Json]](), ""
     for number, cell in enumerate(state.cells[first:], first + 1):
         text, attributes = _brief_cell(cell), cell_attributes(cell, number, is_asking=cell.id == state.asking)
         room -= len(tagged(CELL, text, **attributes)) + 1
         if room < 0:
             before = state.cells[number - 2].id
-            more = [f"… {len(state.cells) - number + 1} more: read_notebook(after={before!r})"]
+            more = f"… {len(state.cells) - number + 1} more: read_notebook(after={before!r})"
             break
         shown.append((text, attributes))
     texts = [text for text, _ in shown]
-    return Result("\n".join([head, *(tagged(CELL, text, *texts, **given) for text, given in shown), *more]))
+    return [tagged(CELL, text, *texts, **given) for text, given in shown], more
+
+
+def outline(cells: Sequence[NotebookCell]) -> str:
+    """Cells in a line each, as many as there is room for: first those with errors, then headings by their level.
+
+    Where there are too many of one kind, some are chosen at even distances.
+    """
+    rows = [_row(number, cell) for number, cell in enumerate(cells, 1)]
+    ranks, chosen, room = [*map(_rank, cells)], list[int](), MAX_OUTLINE_CHARS - _ROOM_FOR_REST
+    for rank in sorted(set(ranks)):
+        alike = [at for at, each in enumerate(ranks) if each == rank]
+        longest = max(len(rows[at]) + 1 for at in alike)
+        if room < longest:
+            break
+        chosen += alike[:: ceil(len(alike) / (room // longest))]
+        room = MAX_OUTLINE_CHARS - _ROOM_FOR_REST - sum(len(rows[at]) + 1 for at in chosen)
+    words = "number, id, beginning, characters, error"
+    text = tagged(OUTLINE, "\n".join(rows[at] for at in sorted(chosen)))
+    return f"Outline, {len(chosen)} of {count(cells)} ({words}):\n{text}"
+
+
+def _row(number: int, cell: NotebookCell) -> str:
+    heading = _HEADING.search(cell.source) if cell.type == "markdown" else None
+    line = heading[0] if heading else cell.source.strip().partition("\n")[0]
+    beginning = one_line(line[:ROW_CHARS])[:ROW_CHARS]
+    return f"{number} {cell.id} {beginning} ({', '.join(filter(None, (f'{len(cell.source)}', cell.error)))})"
+
+
+def _rank(cell: NotebookCell) -> int:
+    """Errors come first, then headings by level, then all else."""
+    heading = _HEADING.search(cell.source) if cell.type == "markdown" else None
+    return 0 if cell.error else len(heading[1]) if heading else 7
 
 
 def page(found: Reading, tool: str, offset: int, tag: str, attributes: Json) -> Result:

@@ -30,6 +30,7 @@ from .saved_notebook import folders_of_page, read_saved
 BRIEF_CHARS = 4000
 """Limit of each text in an output, when the whole notebook is read."""
 FULL_CHARS = 1_000_000
+MAX_ERROR_CHARS = 80
 TYPES = ("code", "markdown", "raw")
 RESTART_SECONDS = 3.0
 """Within which the page restarts the kernel."""
@@ -221,6 +222,7 @@ def _cell(cell: Any) -> NotebookCell:
         execution_count=cell.get("execution_count"),
         outputs=tuple(cell.get("outputs") or ()),
         running=bool(cell.get("running")),
+        error=str(cell.get("error") or "")[:MAX_ERROR_CHARS],
     )
 
 

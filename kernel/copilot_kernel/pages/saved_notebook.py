@@ -80,13 +80,14 @@ def saved_id(path: str, source: str) -> str:
 
 def _cell(number: int, cell: Mapping[str, Any]) -> NotebookCell:
     """Notebooks of format 4.4 and older have no ids."""
-    kind = cell["cell_type"]
+    kind, outputs = cell["cell_type"], tuple(_output(each) for each in cell.get("outputs", []))
     return NotebookCell(
         id=str(cell.get("id", f"cell-{number}")),
         type=kind if kind in ("code", "markdown") else "raw",
         source=_joined(cell["source"]),
         execution_count=cell.get("execution_count"),
-        outputs=tuple(_output(each) for each in cell.get("outputs", [])),
+        outputs=outputs,
+        error=next((str(each.get("ename")) for each in outputs if each.get("output_type") == "error"), ""),
     )
 
 

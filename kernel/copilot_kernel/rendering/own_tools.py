@@ -15,6 +15,7 @@ NOTICE_OF_READS = "what the agent sees"
 """Subject of the notice that goes with the first of them."""
 _READS = {
     "read_notebook": "Read this notebook",
+    "search_notebook": "Searched this notebook",
     "read_cell": "Read a cell",
     "read_output": "Read the output of a cell",
     "list_variables": "Looked at your variables",

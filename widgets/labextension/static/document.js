@@ -89,7 +89,9 @@ export class NotebookDocument {
     const described = { id: cell.getId(), type: cell.cell_type, source: cell.getSource() };
     if (cell.cell_type !== 'code') return { ...described, execution_count: null, running: false };
     const code = /** @type {import('@jupyter/ydoc').ISharedCodeCell} */ (cell);
-    const shown = outputs ? { outputs: code.getOutputs().map(output => bounded(output, limit)) } : {};
+    const all = code.getOutputs();
+    const error = all.find(output => output.output_type === 'error')?.ename;
+    const shown = { ...(outputs && { outputs: all.map(output => bounded(output, limit)) }), ...(error && { error }) };
     return { ...described, execution_count: code.execution_count, running: this.#isRunning(code), ...shown };
   }
 
@@ -126,7 +128,7 @@ export class NotebookDocument {
     return { id: inserted, left_out: cell.left_out };
   }
 
-  /** Replaces only what differs, so that cursors stay; returns the type that the cell had. @param {Args} args */
+  /** Replaces only what differs, so that cursors stay; with a `type`, returns that before. @param {Args} args */
   edit({ id, expected, source, type }) {
     if (typeof source !== 'string') throw new OperationError('invalid', 'An edit needs a source.');
     const cell = this.#cellWith(id, expected);
@@ -139,7 +141,7 @@ export class NotebookDocument {
       asOneStep(cell, () => cell.updateSource(start, end, text));
     }
     this.#flash(id).inputHidden = false;
-    return { was };
+    return type === undefined ? {} : { was };
   }
 
   /**
