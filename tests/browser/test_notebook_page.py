@@ -165,6 +165,25 @@ def test_a_cell_with_other_line_ends_is_edited(context: BrowserContext, lab: Lab
         expect(driven.page.locator(".jp-NotebookPanel:visible .jp-Cell").nth(1)).to_contain_text("1")
 
 
+def test_a_cell_gets_another_type_in_one_step(context: BrowserContext, lab: Lab) -> None:
+    with DrivenNotebook(context, lab, "types", "# Title", "last") as driven:
+        id, _ = driven.ids()
+        assert driven.call("edit", id=id, expected="# Title", source="# Head", type="markdown") == {
+            "result": {"was": "code"}
+        }
+        expect(driven.page.get_by_role("heading", name="Head")).to_be_visible()
+        cell = next(each for each in driven.call("read")["result"]["cells"] if each["id"] == id)
+        assert (cell["type"], cell["source"]) == ("markdown", "# Head")
+        assert driven.call("edit", id=id, expected="# Head", source="x", type="vega")["error"]["kind"] == "invalid"
+        assert driven.call("edit", id=id, expected="# Head", source="x", type="code") == {"result": {"was": "markdown"}}
+        for before in (("markdown", "# Head"), ("code", "# Title")):
+            driven.notebook.command("notebook:undo-cell-action")
+            cell = next(each for each in driven.call("read")["result"]["cells"] if each["id"] == id)
+            assert (cell["type"], cell["source"]) == before
+    driven.notebook.save()
+    nbformat.validate(nbformat.read(driven.path, as_version=4))
+
+
 def test_each_act_is_one_step_of_undo_of_its_own(context: BrowserContext, lab: Lab) -> None:
     with DrivenNotebook(context, lab, "undo", "x = 1", "y = 2") as driven:
         x, y = driven.ids()
