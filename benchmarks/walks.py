@@ -28,7 +28,7 @@ def run(scale: float = 1.0) -> Report:
             open_widgets(client)
             client.run("demo: say word")
             for number in range(rounds):
-                client.run(f"demo: say word {number}")
+                client.run(f"demo: say word {number}\nwait 0.2")  # else what follows may come in the same bytes
             for _ in range(rounds + 1):
                 click(client)
         walks = [json.loads(line) for line in log.read_text().splitlines()]

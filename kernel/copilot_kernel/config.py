@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -303,12 +304,12 @@ class Settings:
     # Those of the problems for which it is not known what is denied: nothing is allowed without a question.
     unread: tuple[str, ...] = field(default=(), compare=False)
 
-    @property
+    @cached_property
     def folder(self) -> str:
         """The project: the folder that the agent works in, whatever the current folder is meanwhile."""
         return str(Path(self.start_folder, self.environment.expanded(self.cwd)))
 
-    @property
+    @cached_property
     def environment(self) -> Environment:
         """What of the process's environment is the user's, for a notebook in `start_folder`."""
         return environment_of(self.start_folder)

@@ -3,10 +3,12 @@
 Another session, which has not seen what was changed, does not. And what files held is known before a call may write.
 """
 
+import asyncio
 import json
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -14,7 +16,7 @@ from anyio import to_thread
 from copilot_kernel.acp.messages import Diff, PermissionOption, PermissionRequest, TextBlock, ToolCallUpdate
 from copilot_kernel.chat import Chat
 from copilot_kernel.chat.agent import RunningAgent
-from copilot_kernel.chat.permission import Approvals, Permissions
+from copilot_kernel.chat.permission import STOPPED_BY_USER, Approvals, Permissions
 from copilot_kernel.chat.rules import PolicyEvaluator
 from copilot_kernel.chat.state import ConversationState
 from copilot_kernel.chat.undo import UNDONE_PREAMBLE
@@ -22,7 +24,7 @@ from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentError
 from copilot_kernel.host import disk_stage
 from copilot_kernel.permissions.question import PermissionAnswer, Question
-from copilot_kernel.undo.history import UndoHistory
+from copilot_kernel.undo.history import NOT_ALL_RECORDED, UndoHistory
 from copilot_kernel.undo.tree import Tree
 
 from ..limits import LIMIT
@@ -144,3 +146,22 @@ async def test_no_question_is_answered_before_the_files_of_its_call_are_read(
     (file,) = history.plan(1).certain
     assert (len(person.questions), history.content_before(file)) == (1, b"before\n")
     history.close()
+
+
+async def test_a_turn_can_be_stopped_while_the_read_of_undo_hangs(
+    chat: Chat, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "a.txt").write_text("one\n")
+    asked, answers, read, loop = anyio.Event(), threading.Event(), Tree.read, asyncio.get_running_loop()
+
+    def hang(*of: Any) -> Any:
+        loop.call_soon_threadsafe(asked.set)
+        return answers.wait(LIMIT) and read(*of)
+
+    monkeypatch.setattr(Tree, "read", hang)
+    turn = await cancelled(chat, "demo: edit a.txt one => two\nslow 10000", person := Person(), lambda: asked)
+    answers.set()
+    assert (turn.stop_reason, turn.stopped_by_user) == ("cancelled", True)
+    assert person.calls == [("cancelled", f"not run ({STOPPED_BY_USER})")]
+    assert (chat.undo.turns[-1].notes, (project / "a.txt").read_text()) == ((NOT_ALL_RECORDED,), "one\n")
+    assert (await ask(chat, "demo: say alive")).text == "alive"

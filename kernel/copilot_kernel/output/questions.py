@@ -57,6 +57,7 @@ class Questions:
         self, cell: Cell, output: Batch | Console | OutputArea, reporter: Reporter, activity_timeout: float = 0.0
     ) -> None:
         self._cell, self._output, self._reporter = cell, output, reporter
+        self._is_vs_code = vs_code.is_cell(cell.cell_id)
         self._loop, self._activity_timeout = asyncio.get_running_loop(), activity_timeout
         self._seats = anyio.Semaphore(MAX_QUESTIONS)
         self._drawing = asyncio.Lock()
@@ -87,7 +88,7 @@ class Questions:
         cell = self._cell
         assert not isinstance(self._output, Batch), "nobody is asked in a batch run"
         question.bundle = question.printed if cell.cell_id is None else question.static
-        if cell.widgets and not (vs_code.is_cell(cell.cell_id) and cell.front_end.undrawn):
+        if cell.widgets and not (self._is_vs_code and cell.front_end.undrawn):
             self._add_buttons(question)
         close = self._output.open_question(question)
         if question.card is not None:
@@ -101,7 +102,7 @@ class Questions:
         try:
             with self._cell.owning():
                 widget = question.make_widgets(lambda: self._loop.call_soon_threadsafe(self._guard_all))
-                if vs_code.is_cell(self._cell.cell_id):
+                if self._is_vs_code:
                     widget.say(str(question.bundle["text/html"]))
                     question.bundle = {**question.bundle, **widget.bundle()}
                 else:
@@ -130,7 +131,7 @@ class Questions:
 
     async def _ask_line(self, question: OpenQuestion[Any]) -> None:
         """Ask for lines of input, unless the buttons work. At the end of input, the buttons can still answer."""
-        cell, card, is_vs_code = self._cell, question.card, vs_code.is_cell(self._cell.cell_id)
+        cell, card, is_vs_code = self._cell, question.card, self._is_vs_code
         if is_vs_code:
             await question.shown.wait()
             if card is not None and await card.is_drawn(vs_code.DRAW_SECONDS):

@@ -243,15 +243,14 @@ def rule_doubt(text: str, question: Question, root: str, home: str = "") -> str 
 class RuleReview:
     """Review of rules that the user enters in `question`. A doubtful rule is accepted the second time."""
 
-    def __init__(self, question: Question, root: str, home: str) -> None:
-        self._question, self._root, self._home = question, root, home
-        self._doubted = ""
+    def __init__(self, question: Question) -> None:
+        self._question, self._doubted = question, ""
 
-    def complaint(self, rule: str) -> str:
-        """Return why `rule` is not accepted; empty if it is accepted."""
+    def complaint(self, rule: str, root: str, home: str) -> str:
+        """Return why `rule` is not accepted in the project `root`; empty if it is accepted."""
         if problem := rule_problem(rule):
             return problem
-        doubt = rule_doubt(rule, self._question, self._root, self._home)
+        doubt = rule_doubt(rule, self._question, root, home)
         if not doubt or rule == self._doubted:
             return ""
         self._doubted = rule

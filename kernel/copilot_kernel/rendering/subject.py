@@ -103,7 +103,7 @@ def subject(question: Question, root: str) -> Subject:
     named = inputs.folder(call.raw_input)
     folder = question.folder or named
     commands, paths = inputs.commands(call.raw_input), inputs.paths(call)
-    theirs = parse_unified(raw.unified_diff(call.raw_input))
+    theirs = parse_unified(diff) if (diff := raw.unified_diff(call.raw_input)) else None
     is_ours = inputs.is_of_notebook(call)
     tool = None if is_ours else inputs.mcp_tool(call)
     return Subject(

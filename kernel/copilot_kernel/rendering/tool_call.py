@@ -107,7 +107,7 @@ class _CallView:
         output, commands, tool = raw.output_of(call), inputs.commands(call.raw_input), inputs.mcp_tool(call)
         self.exit_code = raw.exit_code(call, output)
         self.output = output if self.exit_code is None else raw.without_exit_line(output)
-        if raw.is_growing(call):
+        if self.output and raw.is_growing(call):
             self.output = end_of(self.output)
         self.look = _look(call, self.exit_code)
         has_failed = self.look.colour == RED and call.status != "rejected"
@@ -264,8 +264,9 @@ def _details(view: _CallView) -> Iterator[Shown]:
     yield Shown(
         fold(muted("input"), pre(exposed(given))) if given else "", output_text(given, SHORT) if is_open else ""
     )
-    html = output_html(view.output, name="source" if view.is_ours else "output", tail=FAILED_TAIL if is_open else 0)
-    yield Shown(html, output_text(view.output) if is_open else "")
+    if view.output:
+        html = output_html(view.output, name="source" if view.is_ours else "output", tail=FAILED_TAIL if is_open else 0)
+        yield Shown(html, output_text(view.output) if is_open else "")
 
 
 def attachments(call: ToolCall) -> list[Block]:

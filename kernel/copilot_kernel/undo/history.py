@@ -190,7 +190,7 @@ class UndoHistory:
         self._notebooks |= set(filter(None, map(self.tree.relative, notebook)))
         for number, turn in list(self.turns.items()):
             files = tuple(file for file in turn.files if not self._is_excluded(file.path))
-            if files or turn.commands or turn.cells.changes:
+            if files or turn.commands or turn.cells.changes or turn.notes:
                 self.turns[number] = replace(turn, files=files)
             else:
                 del self.turns[number]

@@ -39,7 +39,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         self.question = question = view.question
         super().__init__(view.headline, question.call.id if question.call else None)
         self.languages = view.languages
-        self._review = policy.RuleReview(question, root, str(environment_of(root).home))
+        self._review = policy.RuleReview(question)
 
     @cached_property
     def answers(self) -> Answers:
@@ -66,11 +66,11 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         Return what is wrong with the rule, if anything is; then the question stays open. Only rules that were offered
         so are saved: their words have said what they mean in other projects.
         """
-        answer = PermissionAnswer(self.question.options[reply.option], "you")
+        answer, root = PermissionAnswer(self.question.options[reply.option], "you"), self.view.root
         if answer.rejects:
             answer = replace(answer, feedback=reply.reason)
         elif reply.rule and self.question.call:
-            if complaint := self._review.complaint(reply.rule):
+            if complaint := self._review.complaint(reply.rule, root, str(environment_of(root).home)):
                 return visible_text(quoted(complaint))
             is_saved = any((each.rule, each.keep) == (reply.rule, "settings") for each in self.question.offers)
             answer = replace(answer, rule=reply.rule, keep=reply.keep if is_saved else "session")
