@@ -154,34 +154,6 @@ def test_an_answer_that_allows_can_be_pressed_only_after_a_moment(context: Brows
     expect(notebook.output(0)).to_contain_text("allowed by you")
 
 
-HURRIED = """([x, y]) => new Promise(done => {
-  const first = document.elementFromPoint(x, y).closest('button');
-  const click = () => { for (let times = 0; times < 6; times += 1) document.elementFromPoint(x, y)?.click(); };
-  const isNext = each => each !== first && each.offsetParent && each.textContent.includes('Allow once');
-  new MutationObserver((_, observer) => {
-    if (![...document.querySelectorAll('.copilot-question button')].some(isNext)) return;
-    observer.disconnect();
-    click();
-    done();
-  }).observe(document.body, { childList: true, subtree: true, attributes: true });
-  click();
-})"""
-"""Clicks on one place, and more as soon as the next question has its buttons."""
-
-
-def test_the_next_question_in_the_same_place_is_not_answered_by_hasty_clicks(context: BrowserContext, lab: Lab) -> None:
-    notebook = Notebook.new(context, lab, "card-again.ipynb", "demo: ask First\nask Second\nsay Over.")
-    notebook.run(0, wait=False)
-    allow = notebook.button(0, "Allow once")
-    allow.click(trial=True)
-    place = allow.bounding_box()
-    notebook.page.evaluate(HURRIED, [place["x"] + 5, place["y"] + 5])
-    expect(notebook.output(0)).to_contain_text("Second")
-    expect(notebook.button(0, "Deny")).to_be_visible()
-    notebook.button(0, "Deny").click()
-    expect(notebook.output(0)).to_contain_text("denied by you")
-
-
 def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> None:
     notebook = Notebook.new(context, lab, "card-reason.ipynb", "demo: ask\nsay Over.")
     notebook.run(0, wait=False)

@@ -8,7 +8,6 @@ import pytest
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat.notebook_gate import NO_TURN
 from copilot_kernel.config import Settings
-from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.notebook.calls import OVER
 from copilot_kernel.notebook.live import NotebookCell
 from copilot_kernel.permissions.grants import UNCOVERED_TOOL
@@ -273,23 +272,6 @@ async def test_between_turns_nothing_is_done(settings: Settings) -> None:
         await ask(chat, "Go")
         assert await agent.call("run_python", **CODE) == f"failed: {NO_TURN}"
     assert notebook.done == []
-
-
-async def test_a_stop_withdraws_the_question_and_the_call_fails(settings: Settings) -> None:
-    texts: list[str] = []
-    notebook = FakeNotebook()
-
-    async def act(agent: Agent) -> None:
-        texts.append(await agent.call("run_python", **CODE))
-
-    async with in_notebook(settings, act, notebook) as (chat, _):
-        turn = await cancelled(chat, "Go", person := Person(None), lambda: person.asked)
-    assert (turn.stop_reason, texts, notebook.done) == (
-        "cancelled",
-        [f"failed: {OVER}"],
-        [],
-    )
-    assert [call.status for call in person.of(ToolCall)] == ["cancelled"]
 
 
 async def test_a_stop_breaks_off_what_runs(settings: Settings) -> None:

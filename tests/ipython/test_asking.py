@@ -1,11 +1,10 @@
 """Questions in a Python notebook: buttons and inputs that work while the cell runs, or a line of input."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ..jupyter.asked import WIDGET_VIEW, Asked, Picked, closed, opened
+from ..jupyter.asked import WIDGET_VIEW, Picked, closed, opened
 from ..jupyter.front_end import LIMIT, FrontEnd, connected, is_status, parent, states
 from .conftest import StartKernel
 
@@ -18,17 +17,6 @@ button = ipywidgets.Button()
 button.on_click(lambda button: seen.append('click'))
 slider.model_id, button.model_id
 """
-
-
-def test_the_change_is_a_diff_of_the_answer(notebook: FrontEnd) -> None:
-    Path(notebook.process.cwd(), "b.txt").write_text("old\n")
-    asked = Asked(notebook, "%copilot demo: edit b.txt old => new")
-    asked.click("Allow once")
-    notebook.finish(asked.cell)
-    outcome = notebook.run(
-        "[(d.path[-5:], d.old_text, d.new_text) for d in _copilot.diffs], [c.kind for c in _copilot.tool_calls]"
-    )
-    assert "([('b.txt', 'old', 'new')], ['edit'])" in str(outcome.outputs[0]["content"]["data"])
 
 
 def test_a_message_of_a_widget_has_its_busy_and_idle_and_the_cell_is_busy_again(notebook: FrontEnd) -> None:
@@ -132,18 +120,6 @@ def test_a_front_end_that_refuses_widgets_is_asked_in_words(start_kernel: StartK
     front_end.send("comm_close", {"comm_id": opened, "data": {}})
     front_end.type("1")
     assert "allowed by you" in front_end.finish(cell).text
-
-
-def test_a_page_without_widgets_closes_them_for_nobody(start_kernel: StartKernel) -> None:
-    """Notebook 7's list of files is connected to the kernels that it has started, and refuses every comm."""
-    front_end = start_kernel()
-    with connected(front_end.manager, front_end.log) as page:
-        front_end.run("%copilot demo: say Hello")
-        refuse(front_end, page)
-        asked = Asked(front_end, "%copilot demo: ask Something")
-        refuse(front_end, page)
-        asked.click("Allow once")
-        assert "allowed by you" in front_end.finish(asked.cell).text
 
 
 def refuse(front_end: FrontEnd, page: FrontEnd) -> None:

@@ -57,13 +57,6 @@ class Asked:
         shown = (bundle.get(WIDGET_VIEW, {}).get("model_id") for bundle in self.outputs())
         return [view for view in shown if view]
 
-    def await_standing(self, questions: int) -> None:
-        """Wait until the cell shows so many views."""
-        start = len(self.front_end.published)
-        while len(self.standing()) != questions:
-            self.front_end.see(lambda m: is_output(m, self.cell), start=start)
-            start = len(self.front_end.published)
-
     def outputs(self) -> list[dict[str, Any]]:
         """What the notebook would keep of the cell now."""
         return kept(self.front_end.outputs(self.cell))
@@ -158,12 +151,6 @@ class Wire:
     def outcomes(self, count: int = 0) -> list[str]:
         """What was chosen, by option or `cancelled`, or the code of an error; one word for each answer."""
         return [_outcome(message) for message in self.answers(count)]
-
-    @property
-    def session(self) -> str:
-        """The session of the last prompt."""
-        prompts = [message for message in self.messages() if message.get("method") == "session/prompt"]
-        return str(prompts[-1]["params"]["sessionId"])
 
 
 def _outcome(message: Message) -> str:

@@ -6,15 +6,15 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from copilot_kernel.acp.messages import Location, PermissionOption
-from copilot_kernel.permissions.question import PermissionAnswer, Question, RuleOffer
+from copilot_kernel.acp.messages import PermissionOption
+from copilot_kernel.permissions.question import PermissionAnswer, RuleOffer
 from copilot_kernel.rendering.answers import EMPTY_RULE, NO_REASON, WRITE_RULE
 from copilot_kernel.rendering.permission_options import REMEMBERED
 from copilot_kernel.views.permission_question import PermissionQuestion
 
 from ..limits import until
 from .asked import EDIT, QUESTION, Asked, Clock, Models, Place, ask, ask_ready, guard, questions
-from .recording import ALLOW, ALWAYS, OPTIONS, REJECT, RecordingCell, call, question
+from .recording import ALLOW, OPTIONS, REJECT, RecordingCell, call, question
 
 # -- the guard -------------------------------------------------------------------------------------------------------
 
@@ -106,7 +106,6 @@ async def test_several_questions_are_numbered_until_one_is_left(models: Models) 
 
 # -- a rule, and a reason --------------------------------------------------------------------------------------------
 
-OUTSIDE = call(1, "waiting", "Edit", kind="edit", locations=(Location("/etc/hosts"),))
 OFFERS = (RuleOffer("Here", "Edit(./notes.txt)"), RuleOffer("Everywhere", "Edit(/project/notes.txt)", "settings"))
 SUGGESTED = replace(QUESTION, offers=OFFERS, folder="/project")
 BY_RULE, WITH_REASON = "Always allow ▾", "Deny and say why…"
@@ -170,14 +169,6 @@ async def test_a_rule_that_is_doubted_is_saved_when_it_is_sent_again(models: Mod
     assert (await asked.wait()).rule == rule
 
 
-@pytest.mark.parametrize("asked", [QUESTION, replace(SUGGESTED, options=(ALWAYS, REJECT))])
-async def test_a_rule_is_offered_only_if_there_is_one_and_an_answer_that_allows_once(
-    models: Models, asked: Question
-) -> None:
-    await ask(RecordingCell(), Place(), asked)
-    assert (models.buttons(BY_RULE), len(models.buttons(WITH_REASON))) == ([], 1)
-
-
 async def test_a_no_may_have_a_reason(models: Models) -> None:
     asked = await ask(RecordingCell(), Place())
     models.click(models.buttons(WITH_REASON)[0])
@@ -186,9 +177,3 @@ async def test_a_no_may_have_a_reason(models: Models) -> None:
     models.enter("Tell the agent what to do instead", " Not this file.\nThe other. ")
     models.click(models.buttons("Deny and send")[0])
     assert await asked.wait() == PermissionAnswer(REJECT, "you", feedback="Not this file.\nThe other.")
-
-
-async def test_nothing_invites_to_allow_what_is_alarming(models: Models) -> None:
-    for about, style in ((EDIT, "primary"), (OUTSIDE, "")):
-        await ask(RecordingCell(), Place(), question(about))
-        assert models.models[models.buttons("Allow once")[-1]]["button_style"] == style

@@ -109,17 +109,6 @@ async def test_what_the_agents_own_commands_have_changed_is_told_once_in_each_tu
     assert [each["words"] for each in scene.page.posted] == ["", "does not ask: mode yolo · x", ""]
 
 
-async def test_a_question_in_the_cell_is_listed_until_it_is_answered() -> None:
-    scene = Scene()
-    asking = scene.ask()
-    await scene.cell.typed.put("1")
-    assert await asyncio.wait_for(asking, LIMIT) == PermissionAnswer(ALLOW, "you")
-    opened, closed = scene.page.posted
-    assert opened["waiting"] == [{"key": scene.lists()[0][0], "cell": "c1", "title": "Use this tool? Run⟨U+202E⟩ it"}]
-    assert closed["waiting"] == []
-    assert scene.page.withdrawn == 0
-
-
 async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_until_it_is_answered() -> None:
     scene = Scene()
     asking = scene.ask()
