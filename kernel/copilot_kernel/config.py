@@ -75,6 +75,7 @@ class Settings:
         "the agent's command line, `tcp://host:port` or `demo`; default: GitHub Copilot CLI",
         widens=True,
         order="none",
+        topic="Agent",
     )
     cwd: str = _setting(
         "",
@@ -83,6 +84,8 @@ class Settings:
         widens=True,
         kernel_applies=True,  # the folder itself tells agents apart
         order="none",
+        topic="Agent",
+        title="Folder",
     )
     permission_mode: str = _setting(
         "default",
@@ -91,6 +94,7 @@ class Settings:
         order=("plan", "default", "acceptEdits", "sandboxed", "bypassPermissions"),
         widens=True,
         kernel_applies=True,
+        topic="Permissions",
     )
     allow: tuple[str, ...] = _setting(
         (),
@@ -99,6 +103,7 @@ class Settings:
         widens=True,
         kernel_applies=True,
         order="list",
+        topic="Permissions",
     )
     ask: tuple[str, ...] = _setting(
         (),
@@ -107,6 +112,7 @@ class Settings:
         join=union,
         kernel_applies=True,
         order="list",
+        topic="Permissions",
     )
     deny: tuple[str, ...] = _setting(
         (),
@@ -115,6 +121,7 @@ class Settings:
         join=union,
         kernel_applies=True,
         order="list",
+        topic="Permissions",
     )
     on_unasked: str = _setting(
         "badge",
@@ -124,6 +131,7 @@ class Settings:
         order=("cancel", "badge"),
         widens=True,
         kernel_applies=True,
+        topic="Permissions",
     )
     start_timeout: float = _setting(
         30.0,
@@ -202,6 +210,7 @@ class Settings:
         "`off` gives the agent no [tools for the notebook](notebook-tools.md)",
         kernel_applies=True,
         order=(False, True),
+        topic="Notebook",
     )
     undo: bool = _setting(
         True,
@@ -209,6 +218,7 @@ class Settings:
         "`off` takes no snapshots, so there is no [`%undo`](undo.md)",
         kernel_applies=True,
         order=(True, False),
+        topic="Notebook",
     )
     error_context: bool = _setting(
         True,
@@ -216,6 +226,7 @@ class Settings:
         "`off` sends the error of a failed cell only if the prompt [mentions](notebook-tools.md#mentions) it",
         kernel_applies=True,
         order=(False, True),
+        topic="Notebook",
     )
     context_chars: int = _setting(
         32_000,
@@ -233,6 +244,7 @@ class Settings:
         "so, `ask` asks first, `keep` shows the recorded answer",
         kernel_applies=True,
         order=("keep", "ask", "run"),
+        topic="Notebook",
     )
     warm_start: bool = _setting(
         True,
@@ -247,6 +259,7 @@ class Settings:
         "`on` runs the agent in a [sandbox](sandbox.md) if the machine has one; `required` only in a sandbox",
         order=("required", "on", "off"),
         widens=True,
+        topic="Sandbox",
     )
     sandbox_read: tuple[str, ...] = _setting(
         (),
@@ -255,6 +268,7 @@ class Settings:
         join=common_paths,
         widens=True,
         order="list",
+        topic="Sandbox",
     )
     sandbox_write: tuple[str, ...] = _setting(
         (),
@@ -263,6 +277,7 @@ class Settings:
         join=common_paths,
         widens=True,
         order="list",
+        topic="Sandbox",
     )
     sandbox_hosts: tuple[str, ...] | None = _setting(
         None,
@@ -271,12 +286,14 @@ class Settings:
         '`["api.github.com", "*.example.com:443", "127.0.0.1:11434"]`; default: the network is shared',
         join=common_hosts,
         order="list",
+        topic="Sandbox",
     )
     agent_sharing: str = _setting(
         "off",
         "choice",
         "`user` lets your notebooks [share one agent process](agents.md#one-agent-for-several-notebooks)",
         order=("off", "user"),
+        topic="Agent",
     )
     trusted_folders: tuple[str, ...] = _setting(
         (),
@@ -286,6 +303,7 @@ class Settings:
         widens=True,
         kernel_applies=True,
         order="list",
+        topic="Permissions",
     )
     # The notebook's folder, or that in which the kernel or program was started; what `cwd` is relative to.
     start_folder: str = field(default="", compare=False)

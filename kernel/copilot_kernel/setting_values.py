@@ -22,12 +22,13 @@ class Setting:
     """All that is known of a setting, as data.
 
     A mode or a choice is one of `choices`; a number lies `between` two, in `unit`, and has the default's type; rules,
-    paths and hosts are lists. `help` is what the documentation says; `order` says which side is strict: it holds the
-    values, the strictest first; the `lower` number is the stricter one; of lists, `join` makes one of those of several
-    places; if the order is `none`, a project's file does not set the value. What administrators' and projects' files
-    say more strictly holds. Set in the environment, a setting that `widens` may let the agent do more; of its values
-    in an order, the stricter one holds among the user's own, too. Notebooks that differ in settings that the kernel
-    applies itself can share an agent: whatever is new tells agents apart until someone decides otherwise.
+    paths and hosts are lists. `help` is what the documentation says, `topic` the part of the settings page that shows
+    it, the last one if empty, `title` its name there, by default from its own. `order` says which side is strict: it
+    holds the values, the strictest first; the `lower` number is the stricter one; of lists, `join` makes one of those
+    of several places; if the order is `none`, a project's file does not set the value. What administrators' and
+    projects' files say more strictly holds. Set in the environment, a setting that `widens` may let the agent do more;
+    of its values in an order, the stricter one holds among the user's own, too. Notebooks that differ in settings that
+    the kernel applies itself can share an agent: whatever is new tells agents apart until someone decides otherwise.
     """
 
     default: Any
@@ -40,6 +41,8 @@ class Setting:
     choices: tuple[str, ...] = ()
     between: tuple[float, float] = (0, 0)
     unit: str = ""
+    topic: str = ""
+    title: str = ""
 
     def parse(self, raw: Any) -> Any:
         """Read a value of a config file, or a variable of the environment. Raises ValueError and TypeError."""
@@ -69,6 +72,15 @@ class Setting:
         """Return True if `after` lets the agent do more than `before`, or something else, by `order`."""
         middle = {"acceptEdits", "sandboxed"}
         return self.rank(after) > self.rank(before) or (before != after and {before, after} == middle)
+
+    def allows_more(self, before: Any, after: Any) -> bool:
+        """Return True if the user has to confirm `after`: the agent could do more, or is another program."""
+        if self.order == "list":
+            if None in (before, after):  # hosts: no list is all of them
+                return after is None and before is not None
+            more, less = (before, after) if self.join is union else (after, before)
+            return bool({*more} - {*less})
+        return self.widens and (before != after if self.order == "none" else self.is_wider(before, after))
 
     def rank(self, value: Any) -> float:
         """How much `value` allows; an unknown permission mode is not used, so it counts as `default`."""

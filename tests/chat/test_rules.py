@@ -46,6 +46,31 @@ async def test_each_list_that_allows_must_cover_a_call(tmp_path: Path) -> None:
         assert not await allowed(evaluator, "id")
 
 
+async def test_a_change_of_the_users_file_restricts_at_once_and_allows_in_later_conversations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
+    file = tmp_path / FILE
+
+    async def outcomes(evaluator: PolicyEvaluator) -> dict[str, str]:
+        calls = [
+            ToolCall(id=1, turn=1, call_id="1", kind="execute", raw_input={"command": each})
+            for each in ("ls", "date", "id")
+        ]
+        return {each.raw_input["command"]: (await evaluator.decide(each, OUR_OPTIONS, None)).outcome for each in calls}
+
+    file.write_text('{"allow": ["Bash(ls)", "Bash(date)"], "deny": ["Bash(id)"]}')
+    evaluator = PolicyEvaluator(replace(load_settings({}), cwd=str(tmp_path)))
+    assert await outcomes(evaluator) == {"ls": "allow", "date": "allow", "id": "reject"}
+    evaluator.remove_rule("Bash(id)")
+    file.write_text('{"allow": ["Bash(date)", "Bash(id)"], "deny": ["Bash(id)", "Bash(date)"]}')
+    assert await outcomes(evaluator) == {"ls": "ask", "date": "reject", "id": "ask"}
+    file.write_text('{"allow": ["Bash(ls)"')  # half written
+    assert await outcomes(evaluator) == {"ls": "ask", "date": "reject", "id": "ask"}
+    file.write_text("{}")
+    assert await outcomes(evaluator) == {"ls": "ask", "date": "reject", "id": "ask"}
+
+
 async def test_half_a_character_in_the_rule_or_in_the_file_is_an_error_that_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

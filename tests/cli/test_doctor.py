@@ -32,7 +32,8 @@ def test_where_all_is_well_every_line_says_so_and_settings_are_listed(program):
     marks = [line.partition(":")[0] for line in lines if line[:1] in "✓✗–"]
     assert (done.returncode, done.stderr) == (0, "")
     *needed, sandbox, sharing, vs_code = (mark for mark in marks if mark)
-    assert needed == ["✓ kernelspec", "✓ ipykernel", "✓ widgets", "✓ agent", "✓ sign-in"]
+    names = ("kernelspec", "ipykernel", "widgets", "agent", "sign-in", "extension", "server extension")
+    assert needed == [f"✓ {name}" for name in names]
     assert sandbox[2:] == "sandbox"  # possible or not, nobody has asked for one
     assert (sharing, vs_code) == ("✓ sharing", "– VS Code")
     settings = lines[lines.index("settings") + 1 :]
@@ -56,6 +57,30 @@ def test_json_has_the_same_and_the_versions(program):
     assert (report["ok"], set(report)) == (True, {"ok", "version", "checks", "settings"})
     assert report["settings"]["agent"] == {"value": "demo", "origin": "environment"}
     assert [check["state"] for check in report["checks"] if check["name"] == "sign-in"] == ["unknown"]
+
+
+def test_a_bug_report_has_versions_and_nothing_that_the_user_wrote(program, tmp_path):
+    (tmp_path / "config").mkdir()
+    canaries = {
+        "agent": "agent-canary --token canary",
+        "allow": ["Bash(canary)"],
+        "mcp_servers": {"canary": {"command": "canary", "env": {"KEY": "canary"}}},
+        "cwd": str(tmp_path),
+        "sandbox": "canary",
+    }
+    (tmp_path / "config" / "copilot_kernel.json").write_text(json.dumps(canaries))
+    more = {"COPILOT_KERNEL_AGENT": "agent-canary --token canary", "COPILOT_KERNEL_UNDO": "off", "KEY": "canary"}
+    report = program("doctor", "--report", "--no-start", **more).stdout
+    assert ("canary" in report, str(tmp_path) in report) == (False, False)
+    lines = report.splitlines()
+    for line in (
+        "undo (environment): false",
+        "allow (file): set",
+        "✗ agent",
+        "✗ settings",
+        "✓ server extension: enabled",
+    ):
+        assert line in lines, report
 
 
 def test_a_setting_of_a_file_names_the_file(program, tmp_path):
@@ -175,7 +200,7 @@ def test_buttons_need_a_lab_and_a_manager_that_go_together(monkeypatch, lab, man
         return lab if name == "jupyterlab" else "8.1.9"
 
     monkeypatch.setattr(doctor, "version", version)
-    monkeypatch.setattr(doctor, "lab_extension", lambda: manager)
+    monkeypatch.setattr(doctor, "lab_extension", lambda name: manager)
     check = doctor.check_widgets()
     assert (check.state, bool(check.hint)) == (state, state != "ok")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
@@ -14,17 +15,18 @@ from anyio import to_thread
 
 from ..acp.locate import deny_patterns, located
 from ..acp.messages import PermissionOption
-from ..config import PLAN, SANDBOXED, UNREAD, Settings
+from ..config import PLAN, SANDBOXED, SETTINGS, UNREAD, Settings
 from ..config_writer import add_to_list
 from ..conversation import inputs
 from ..conversation.model import ToolCall
 from ..errors import CopilotError, UsageError
+from ..kept_files import read_file
 from ..notebook.live import LiveNotebook
 from ..permissions import policy
 from ..permissions.grants import ACCEPT_EDITS, ACCEPTING
 from ..permissions.policy import Decision, PolicyContext
 from ..permissions.request import PolicyRequest
-from ..permissions.rulebook import HERE, Kind, Rulebook
+from ..permissions.rulebook import HERE, KINDS, RESTRICTING, Kind, Rulebook
 from ..places import config_files, state_folder, user_file
 from ..programs import own_paths
 from ..system.drives import disk_path, policy_path
@@ -62,6 +64,9 @@ class PolicyEvaluator:
         self._notebook = notebook
         # What is protected, and what is guarded; None as long as it is unknown.
         self._own: tuple[tuple[str, ...], dict[str, str]] | None = None
+        # The user's file as it was read last, and the restricting rules that were known then.
+        self._file_stamp: object = None
+        self._restricting = {kind: frozenset(getattr(settings, kind)) for kind in RESTRICTING}
 
     def reset(self) -> None:
         """Go back to the mode and the rules of the settings."""
@@ -92,12 +97,30 @@ class PolicyEvaluator:
         if self._own is None:  # a disk that hangs is asked again the next time
             with anyio.move_on_after(PATH_SECONDS):
                 self._own = await _in_thread(partial(_own, self.settings))
+        await self._follow_file()
         context = self._context(by_rule=by_rule, inside=inside)
         if self._notebook and not inputs.is_of_notebook(call):
             opened = await resolve_in_time(await self._notebook.open_notebooks())
             context = replace(context, guarded={**context.guarded, **dict.fromkeys(opened.values(), OPEN_NOTEBOOK)})
         real = await resolve_in_time(policy.paths(call, context))
         return policy.decide(call, options, replace(context, real=real), earlier)
+
+    async def _follow_file(self) -> None:
+        """Restrict as the user's file does by now. What it allows besides counts in later conversations.
+
+        A file that cannot be read changes nothing.
+        """
+        file = user_file(self.settings.environment)
+        with anyio.move_on_after(PATH_SECONDS), suppress(OSError, ValueError, RecursionError):
+            stamp, lists = await _in_thread(partial(_rules_of, file, self._file_stamp))
+            self._file_stamp = stamp
+            if lists is not None:
+                new = {
+                    kind: [each for each in lists[kind] if each not in known]
+                    for kind, known in self._restricting.items()
+                }
+                self._restricting = {kind: known.union(lists[kind]) for kind, known in self._restricting.items()}
+                self.book = self.book.restricted(str(file), new, lists["allow"])
 
     def request(self, call: ToolCall) -> tuple[PolicyRequest, Sequence[str]]:
         """An action of the agent's own that happens already, and the paths that are still to be resolved for it."""
@@ -167,6 +190,22 @@ def resolve(paths: Iterable[str]) -> Mapping[str, str]:
         with suppress(OSError, ValueError):
             found[path] = policy_path(os.path.realpath(disk_path(path)))
     return found
+
+
+def _rules_of(file: Path, before: object) -> tuple[object, Mapping[Kind, tuple[str, ...]] | None]:
+    """Return what identifies the state of `file`, and its lists of rules; None if it is as it was `before`.
+
+    Raises OSError, ValueError and RecursionError.
+    """
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        return before, None
+    stamp = status.st_mtime_ns, status.st_size, status.st_ino
+    if stamp == before:
+        return stamp, None
+    values = read_file(file)
+    return stamp, {kind: SETTINGS[kind].parse(values.get(kind, [])) for kind in KINDS}
 
 
 def protected(settings: Settings) -> tuple[str, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
 import shlex
 import subprocess
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +21,7 @@ from ..acp.messages import AgentInfo
 from ..agentd.key import DIGEST_CHARS
 from ..agentd.sockets import socket_path
 from ..chat import Chat
-from ..config import LANGUAGE, Settings
+from ..config import ENVIRONMENT, KERNELSPEC, LANGUAGE, SETTINGS, Settings
 from ..config_reader import load_settings
 from ..errors import CopilotError
 from ..jupyter.dispatch import changed_internals
@@ -32,19 +34,23 @@ from .sessions import with_chat
 
 PROBE_SECONDS = 5.0
 """Time that another program may take to answer."""
-MANAGER = "@jupyter-widgets/jupyterlab-manager"
+MANAGER, EXTENSION = "@jupyter-widgets/jupyterlab-manager", "copilot-kernel"
 VS_CODE = "prompts, questions, ■ and %undo work; the agent sees cells as they were saved last, and cannot change them"
 MARKS = {"ok": "✓", "broken": "✗", "unknown": "–"}
 
 
 @dataclass(frozen=True)
 class Check:
-    """One finding, with a `hint` how to fix it. `unknown`: it could not be, or need not be, found out."""
+    """One finding, with a `hint` how to fix it. `unknown`: it could not be, or need not be, found out.
+
+    `public` is what a bug report says of it: versions, and nothing that the user has chosen.
+    """
 
     name: str
     state: Literal["ok", "broken", "unknown"]
     message: str
     hint: str = ""
+    public: str = ""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -52,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = load_settings()
     checks = examine(settings, start=not arguments.no_start)
     ok = all(check.state != "broken" for check in checks)
-    print(_json(checks, settings, ok) if arguments.json else _text(checks, settings))
+    write = _report if arguments.report else _json if arguments.json else _text
+    print(write(checks, settings))
     return 0 if ok else FAILED
 
 
@@ -61,13 +68,32 @@ def examine(settings: Settings, *, start: bool) -> list[Check]:
     checks = [*check_kernelspecs(), check_internals(), check_widgets(), check_agent(settings)]
     if checks[-1].state != "broken":
         checks.append(check_sign_in(settings) if start else Check("sign-in", "unknown", "not checked (--no-start)"))
-    more = (check_sandbox(settings), check_sharing(settings), Check("VS Code", "unknown", VS_CODE))
+    more = (
+        check_extension(),
+        check_endpoint(),
+        check_sandbox(settings),
+        check_sharing(settings),
+        Check("VS Code", "unknown", VS_CODE),
+    )
     return [*checks, *more, *check_settings(settings)]
 
 
-def _json(checks: list[Check], settings: Settings, ok: bool) -> str:
+def _report(checks: list[Check], settings: Settings) -> str:
+    """For a bug report: text of the user's (paths, command lines, rules) is left out, whatever it says."""
+    lines = [f"copilot-kernel {__version__}, Python {platform.python_version()}, {platform.system()}"]
+    lines += [f"{MARKS[check.state]} {check.name}{check.public and f': {check.public}'}" for check in checks]
+    for name, origin in settings.origins.items():
+        if origin != "default":
+            is_text = SETTINGS[name].kind not in ("choice", "mode", "switch", "number")
+            place = origin if origin in (ENVIRONMENT, KERNELSPEC) else "file"
+            lines.append(f"{name} ({place}): {'set' if is_text else json.dumps(getattr(settings, name))}")
+    return "\n".join(lines)
+
+
+def _json(checks: list[Check], settings: Settings) -> str:
+    ok = all(check.state != "broken" for check in checks)
     values = {name: {"value": _value(settings, name), "origin": origin} for name, origin in settings.origins.items()}
-    found = [asdict(check) for check in checks]
+    found = [{key: value for key, value in asdict(check).items() if key != "public"} for check in checks]
     return json.dumps({"ok": ok, "version": __version__, "checks": found, "settings": values}, indent=2)
 
 
@@ -119,7 +145,7 @@ def check_internals() -> Check:
     if changed := changed_internals():
         text = f"{ipykernel} has changed {', '.join(changed)}: questions are asked as text, not with buttons"
         return Check("ipykernel", "broken", text, "pip install 'ipykernel>=7.4,<8'")
-    return Check("ipykernel", "ok", ipykernel)
+    return Check("ipykernel", "ok", ipykernel, public=ipykernel)
 
 
 def check_widgets() -> Check:
@@ -129,7 +155,7 @@ def check_widgets() -> Check:
     except PackageNotFoundError:
         text = "JupyterLab is not in this environment; the one you use needs jupyterlab_widgets 3 for the buttons"
         return Check("widgets", "unknown", text, "pip install 'copilot-kernel[lab]'")
-    manager, found = lab_extension(), f"JupyterLab {lab}, ipywidgets {version('ipywidgets')}"
+    manager, found = lab_extension(MANAGER), f"JupyterLab {lab}, ipywidgets {version('ipywidgets')}"
     if manager is None:
         hint = "pip install --force-reinstall jupyterlab_widgets"
         return Check("widgets", "broken", f"{found}, but no {MANAGER}", hint)
@@ -137,7 +163,30 @@ def check_widgets() -> Check:
     if [each.partition(".")[0] for each in (lab, version("ipywidgets"), manager)] != ["4", "8", "5"]:
         hint = "pip install -U 'jupyterlab>=4' 'ipywidgets>=8'"
         return Check("widgets", "broken", f"{found} are not compatible", hint)
-    return Check("widgets", "ok", found)
+    return Check("widgets", "ok", found, public=found)
+
+
+def check_extension() -> Check:
+    """Check that JupyterLab finds the front-end extension, which works in the notebook that the page shows."""
+    if (found := lab_extension(EXTENSION)) is None:
+        text = "the front-end extension is not in this environment; the one with JupyterLab needs it"
+        return Check("extension", "unknown", text, "pip install copilot-kernel")
+    return Check("extension", "ok", f"the front-end extension {found}", public=found)
+
+
+def check_endpoint() -> Check:
+    """Check that Jupyter Server loads the server extension: chat, API and the settings page."""
+    from jupyter_core.paths import jupyter_config_path
+
+    missing = [name for name in ("jupyter_server", "prometheus_client", "pydantic") if find_spec(name) is None]
+    if missing:
+        text = f"no chat and no settings page: {', '.join(missing)} missing"
+        return Check("server extension", "unknown", text, "pip install 'copilot-kernel[server]'")
+    if not any(
+        Path(each, "jupyter_server_config.d", "copilot_kernel.json").is_file() for each in jupyter_config_path()
+    ):
+        return Check("server extension", "broken", "not enabled", "jupyter server extension enable copilot_kernel")
+    return Check("server extension", "ok", "enabled", public="enabled")
 
 
 def check_agent(settings: Settings) -> Check:
@@ -153,7 +202,8 @@ def check_agent(settings: Settings) -> Check:
     if answer is None:
         return Check("agent", "unknown", f"{launch.label}: {shlex.join(program)} --version fails", start_advice(launch))
     number = f" ({answer.splitlines()[0]})" if answer else ""
-    return Check("agent", "ok", f"{launch.label}: {shlex.join(launch.argv)}{number}")
+    public = f"{launch.label}{number}" if launch.is_copilot else "another program"
+    return Check("agent", "ok", f"{launch.label}: {shlex.join(launch.argv)}{number}", public=public)
 
 
 def check_sign_in(settings: Settings) -> Check:
@@ -210,11 +260,11 @@ def output(command: list[str]) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def lab_extension() -> str | None:
-    """The version of JupyterLab's widget manager, or None."""
+def lab_extension(name: str) -> str | None:
+    """The version of an extension of JupyterLab, or None."""
     from jupyter_core.paths import jupyter_path
 
     for folder in jupyter_path("labextensions"):
         with suppress(OSError, ValueError, KeyError, TypeError):
-            return str(json.loads(Path(folder, MANAGER, "package.json").read_text("utf-8"))["version"])
+            return str(json.loads(Path(folder, name, "package.json").read_text("utf-8"))["version"])
     return None

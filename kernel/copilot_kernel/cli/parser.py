@@ -168,6 +168,7 @@ _COMMANDS = (
         "\nExits with 1 if something that the kernel needs is broken.",
         {
             "--json": _flag("print one JSON object"),
+            "--report": _flag("print what a bug report needs, without paths, rules or command lines"),
             "--no-start": _flag("do not start the agent (the sign-in is not checked)"),
         },
     ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
@@ -37,7 +37,8 @@ NAME_OF = {kind: name for name, kinds in KINDS_OF.items() for kind in kinds}
 RUNNING_TOOLS = ("mcp__notebook__run_cell", "mcp__notebook__run_cells", "mcp__notebook__run_python")
 
 Kind = Literal["allow", "ask", "deny"]
-KINDS: tuple[Kind, ...] = ("allow", "ask", "deny")
+RESTRICTING: tuple[Kind, ...] = ("ask", "deny")
+KINDS: tuple[Kind, ...] = ("allow", *RESTRICTING)
 # The origin of what holds until the conversation ends.
 HERE = "this conversation"
 
@@ -192,7 +193,7 @@ class Rulebook:
         allowing = [StatedRule("allow", text, each.origin) for each in lists for text in each.rules]
         others = (
             StatedRule(kind, text, settings.origins.get(kind, ""))
-            for kind in KINDS[1:]
+            for kind in RESTRICTING
             for text in getattr(settings, kind)
         )
         mode_origin = settings.origins.get("permission_mode", "default")
@@ -236,6 +237,16 @@ class Rulebook:
             known = ", ".join(dict.fromkeys(each.text for each in self.stated))
             raise UsageError(f"No such rule: {text}.", f"Rules in force: {known}." if known else "No rule is set.")
         return replace(self, stated=left, lists=lists)
+
+    def restricted(self, origin: str, new: Mapping[Kind, Iterable[str]], allowed: Collection[str]) -> Rulebook:
+        """Return the rulebook with `new` rules of `origin`, of which it allows only what is `allowed`."""
+        left = (each for each in self.stated if (each.kind, each.origin) != ("allow", origin) or each.text in allowed)
+        added = (StatedRule(kind, text, origin) for kind, texts in new.items() for text in texts)
+        lists = (
+            replace(each, rules=tuple(rule for rule in each.rules if each.origin != origin or rule in allowed))
+            for each in self.lists
+        )
+        return replace(self, stated=(*left, *added), lists=tuple(lists))
 
     @property
     def _read(self) -> tuple[Rules, tuple[str, ...], tuple[str, ...]]:

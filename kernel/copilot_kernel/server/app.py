@@ -17,7 +17,7 @@ from traitlets import Bool, Enum, Float, Int, List, TraitError, Unicode, default
 from ..config import PERMISSION_MODES, Settings, in_mode
 from ..config_reader import load_settings
 from ..permissions.rulebook import Rulebook
-from . import status
+from . import settings_page, status
 from .catalogue import ModelCatalogue
 from .chat import page
 from .chat.media import MediaStore
@@ -57,6 +57,12 @@ OWN_ROUTES: Mapping[str, type[Handler]] = {
     "/metrics": status.MetricsHandler,
 }
 """Routes only below OWN_PATH."""
+USER_ROUTES: Mapping[str, type[Handler]] = {
+    "/report": settings_page.ReportHandler,
+    "/settings": settings_page.SettingsHandler,
+    r"/settings/(\w+)": settings_page.SettingHandler,
+}
+"""Routes below OWN_PATH of the user's own Jupyter server alone."""
 NOT_OFFERED = "embeddings|audio|images|files|moderations|fine_tuning|batches|assistants|threads|completions"
 """Parts of OpenAI's API that no agent can serve."""
 
@@ -239,7 +245,8 @@ class CopilotApp(ExtensionApp):
 def routes(context: ServerContext, at_root: bool) -> list[tuple[str, type[Handler], dict[str, Any]]]:
     """All routes, the most specific first; everything else below our paths is a 404 in our own form."""
     places = (OWN_PATH, "") if at_root else (OWN_PATH,)
-    found: list[tuple[str, type[Handler]]] = [(OWN_PATH + path, handler) for path, handler in OWN_ROUTES.items()]
+    own = {**OWN_ROUTES, **({} if context.is_standalone else USER_ROUTES)}
+    found: list[tuple[str, type[Handler]]] = [(OWN_PATH + path, handler) for path, handler in own.items()]
     for place in places:
         found += [(place + path, handler) for path, handler in ROUTES.items()]
         found.append((rf"{place}/v1/(?:{NOT_OFFERED})(?:/.*)?", NotOfferedHandler))

@@ -4,6 +4,7 @@
 import { copilotKernel, languageOf, loadExtension } from './kernels.js';
 import { button, equip } from './outputs.js';
 import { FIX, fixOf, isOfCopilot, promptAbout } from './prompts.js';
+import { openSettings } from './settingspage.js';
 
 /**
  * @typedef {import('@jupyterlab/application').JupyterFrontEnd} JupyterFrontEnd
@@ -18,6 +19,7 @@ export const COMMANDS = {
   notebook: 'copilot:new-notebook',
   chat: 'copilot:open-chat',
   question: 'copilot:go-to-question',
+  settings: 'copilot:settings',
 };
 const CHAT_ID = 'copilot-kernel-chat';
 const FIX_BUTTON = 'copilot-fix';
@@ -73,6 +75,11 @@ export class Commands {
       label: 'Go to the open question',
       isEnabled: () => this.#questions.hasAny(this.#tracker.currentWidget),
       execute: () => this.#questions.showNewest(this.#tracker.currentWidget),
+    });
+    commands.addCommand(COMMANDS.settings, {
+      label: 'Copilot settings…',
+      icon: this.#icon,
+      execute: () => openSettings(this.#app, this.#shared, this.#icon),
     });
   }
 
