@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from copilot_kernel.commands.commands import TABLE
+from copilot_kernel.commands.command_table import TABLE
 from copilot_kernel.config import SETTINGS, Settings, variable
 from copilot_kernel.server.app import CopilotApp
 from traitlets import Undefined

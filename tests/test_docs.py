@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.cli.parser import parse
-from copilot_kernel.commands.commands import TABLE
+from copilot_kernel.commands.command_table import TABLE
 from copilot_kernel.config import PREFIX, Settings
 
 from tests.docs_lists import PAGES as GENERATED

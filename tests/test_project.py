@@ -183,7 +183,7 @@ READ_ELSEWHERE = {
     *(
         "agentd/server.py",
         "demo/files.py",
-        "demo/session.py",
+        "demo/demo_session.py",
         "demo/stage.py",
     ),  # processes that were started without it
     *("cli/demo.py", "cli/doctor.py", "cli/install.py", "cli/parser.py", "cli/serve.py"),  # of whoever typed a command

@@ -11,7 +11,7 @@ from copilot_kernel.acp.connection import RpcConnection
 from copilot_kernel.acp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RequestFailed, method_not_found
 from copilot_kernel.acp.transport import Transport
 from copilot_kernel.demo import agent as demo
-from copilot_kernel.demo.session import MENU, Json
+from copilot_kernel.demo.demo_session import MENU, Json
 from copilot_kernel.demo.stage import Stage
 
 from .directives import find_script, perform

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import anyio
-from copilot_kernel.demo.session import Json
+from copilot_kernel.demo.demo_session import Json
 from copilot_kernel.demo.stage import Stage, content
 from copilot_kernel.errors import AgentRefused
 from copilot_kernel.system.processes import SHELL

@@ -16,7 +16,7 @@ import anyio
 from copilot_kernel.acp.jsonrpc import INVALID_PARAMS, RequestFailed
 from copilot_kernel.acp.transport import single_error
 from copilot_kernel.demo import files, notebook, scenes
-from copilot_kernel.demo.session import Json, texts
+from copilot_kernel.demo.demo_session import Json, texts
 from copilot_kernel.demo.stage import Stage, TurnEnded, content
 from copilot_kernel.errors import AgentRefused
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
 from copilot_kernel.acp.jsonrpc import RequestFailed
-from copilot_kernel.demo.session import home
+from copilot_kernel.demo.demo_session import home
 from copilot_kernel.demo.stage import Stage, TurnEnded, chunk, text_block
 
 Switches = Mapping[str, str]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from copilot_kernel.demo.session import MENU, Json
+from copilot_kernel.demo.demo_session import MENU, Json
 
 from .faults import Switches
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from copilot_kernel.demo.session import Json
+from copilot_kernel.demo.demo_session import Json
 from copilot_kernel.demo.stage import Stage
 
 from . import directives

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from copilot_kernel.acp.jsonrpc import AUTH_REQUIRED, RequestFailed
-from copilot_kernel.demo.session import Json, home
+from copilot_kernel.demo.demo_session import Json, home
 
 from .faults import Switches
 

@@ -3,7 +3,7 @@
 import pytest
 from copilot_kernel.acp.jsonrpc import IN_USE, IN_USE_MESSAGE, NOT_FOUND
 from copilot_kernel.agentd.broker import NOT_OPEN
-from copilot_kernel.agentd.questions import EARLY_SECONDS, LEFT, MAX_EARLY_BYTES
+from copilot_kernel.agentd.pending_questions import EARLY_SECONDS, LEFT, MAX_EARLY_BYTES
 
 from .peers import NOBODY, Agent, Kernel, refused
 

@@ -16,7 +16,7 @@ from copilot_kernel.acp.locate import locate
 from copilot_kernel.agentd import client
 from copilot_kernel.chat import Chat
 from copilot_kernel.chat.agent_start import shares
-from copilot_kernel.chat.sessions import RESTARTED
+from copilot_kernel.chat.session_manager import RESTARTED
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentError, AgentStartFailed, SessionInUse
 from copilot_kernel.permissions.question import PermissionAnswer, Question

@@ -14,7 +14,7 @@ import pytest
 from copilot_kernel.chat import Chat, retry
 from copilot_kernel.chat.agent import MAX_LOGGED_CHARS, readable
 from copilot_kernel.chat.retry import CRASH_SECONDS, MAX_ATTEMPTS, MAX_CRASHES, Retry
-from copilot_kernel.chat.sessions import FORGOTTEN
+from copilot_kernel.chat.session_manager import FORGOTTEN
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import (
     AgentExited,

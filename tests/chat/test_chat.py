@@ -7,7 +7,7 @@ import anyio
 import pytest
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat
-from copilot_kernel.chat.sessions import RESTARTED
+from copilot_kernel.chat.session_manager import RESTARTED
 from copilot_kernel.conversation.model import Message
 from copilot_kernel.errors import AgentExited
 

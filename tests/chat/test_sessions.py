@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 from copilot_kernel.chat import Chat
-from copilot_kernel.chat.sessions import (
+from copilot_kernel.chat.session_manager import (
     FORGOTTEN,
     NEW_CONVERSATION,
     NOT_KEPT,

@@ -9,7 +9,7 @@ from copilot_kernel.acp.agent_errors import HINTS, error_from_answer
 from copilot_kernel.acp.elicitation import ElicitationAnswer
 from copilot_kernel.acp.jsonrpc import RequestFailed, RpcError
 from copilot_kernel.acp.messages import ImageBlock
-from copilot_kernel.chat.sessions import (
+from copilot_kernel.chat.session_manager import (
     CLOSED,
     EXPIRED,
     KEPT,

@@ -20,7 +20,7 @@ from copilot_kernel.acp.messages import (
     UnknownBlock,
     UsageUpdate,
 )
-from copilot_kernel.commands import commands
+from copilot_kernel.commands import command_table
 from copilot_kernel.commands.agent_commands import name_of
 from copilot_kernel.commands.command_context import CommandState, newest_first
 from copilot_kernel.commands.command_output import CommandOutput
@@ -95,9 +95,9 @@ class Recorder(CommandOutput):
 
 def shown(line: str, now: CommandState = NOW, *, live: bool = True) -> str:
     """What a command shows; blanks between columns are one."""
-    (command,) = commands.parse(line)
+    (command,) = command_table.parse(line)
     output = Recorder(live)
-    asyncio.run(commands.run(Known(now), output, command))
+    asyncio.run(command_table.run(Known(now), output, command))
     return "\n".join(" ".join(each.split()) for each in "\n".join(output.shown).splitlines())
 
 
@@ -223,8 +223,8 @@ def test_what_went_with_the_last_prompt_is_shown_with_its_size() -> None:
 
 def test_help_lists_the_commands_and_explains_one() -> None:
     listed = shown("%help")
-    assert [name for name, spec in commands.TABLE.items() if spec.summary not in listed] == ["help"]
-    assert [topic for topic in commands.TOPICS if f"{topic} %" not in listed] == []
+    assert [name for name, spec in command_table.TABLE.items() if spec.summary not in listed] == ["help"]
+    assert [topic for topic in command_table.TOPICS if f"{topic} %" not in listed] == []
     assert "%permissions […] Show the permission mode" in listed
     assert "LINES is how many" in shown("%help %log")
 

@@ -3,7 +3,7 @@
 import pytest
 from copilot_kernel.acp.messages import AgentInfo, AuthMethod, SessionInfo
 from copilot_kernel.commands.command_context import CommandState
-from copilot_kernel.commands.commands import TABLE, Command, Prompt, complete, parse, slash_name
+from copilot_kernel.commands.command_table import TABLE, Command, Prompt, complete, parse, slash_name
 from copilot_kernel.commands.permission_commands import ACTIONS, MODES, RULES
 from copilot_kernel.config import PERMISSION_MODES, Settings
 from copilot_kernel.conversation.model import Conversation

@@ -4,7 +4,7 @@ import json
 from uuid import uuid4
 
 import pytest
-from copilot_kernel.demo import session as saved
+from copilot_kernel.demo import demo_session as saved
 from copilot_kernel.demo.scenes import REMEMBERED
 from copilot_kernel.errors import AgentRefused
 

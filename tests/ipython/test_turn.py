@@ -9,8 +9,8 @@ from copilot_kernel.acp.messages import Diff, TextBlock
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.conversation.outcome import TurnOutcome
 from copilot_kernel.errors import REPORT_BUG, UsageError
-from copilot_kernel.ipython.session import Cancelled, outcome
-from copilot_kernel.ipython.turn import CodeBlock, Turn
+from copilot_kernel.ipython.magic_session import Cancelled, outcome
+from copilot_kernel.ipython.turn_value import CodeBlock, Turn
 from copilot_kernel.undo.record import ListedChange
 from IPython.core.formatters import DisplayFormatter
 from msgspec import structs

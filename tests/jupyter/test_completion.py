@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import AgentInfo, AvailableCommand, Mode, SessionInfo, SessionState
 from copilot_kernel.commands.command_context import CommandState
-from copilot_kernel.commands.commands import TABLE
+from copilot_kernel.commands.command_table import TABLE
 from copilot_kernel.config import Settings
 from copilot_kernel.conversation.model import Conversation
 from copilot_kernel.errors import AgentExited

@@ -9,7 +9,7 @@ from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer, Field
 from copilot_kernel.conversation.form import REQUIRED, WHOLE_NUMBER
 from copilot_kernel.output.display import Display
 from copilot_kernel.pages.page_reporter import PageReporter
-from copilot_kernel.rendering.elicitation import elicitation_text
+from copilot_kernel.rendering.elicitation_view import elicitation_text
 from copilot_kernel.views.open_question import NOBODY
 from ipywidgets import Widget
 

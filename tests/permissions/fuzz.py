@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from copilot_kernel.permissions.commands import compile_command, judge_line
+from copilot_kernel.permissions.command_rules import compile_command, judge_line
 from copilot_kernel.permissions.paths import Places
 from copilot_kernel.permissions.programs import is_filter, wrapper_length
 from copilot_kernel.permissions.request import AsWritten

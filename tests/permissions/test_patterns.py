@@ -1,7 +1,7 @@
 """What stands inside `Bash(…)` is matched word by word."""
 
 import pytest
-from copilot_kernel.permissions.commands import CommandPattern, compile_command
+from copilot_kernel.permissions.command_rules import CommandPattern, compile_command
 
 from .making import split
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from copilot_kernel.acp.agent_connection import UNLISTED
-from copilot_kernel.chat.sessions import NEW_CONVERSATION, RESTARTED
+from copilot_kernel.chat.session_manager import NEW_CONVERSATION, RESTARTED
 from copilot_kernel.chat.slash import harmless
 from copilot_kernel.commands.agent_commands import NO_CHOICE
 

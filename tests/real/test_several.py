@@ -12,7 +12,7 @@ import psutil
 import pytest
 from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import open_chat
-from copilot_kernel.chat.sessions import RESTARTED
+from copilot_kernel.chat.session_manager import RESTARTED
 from copilot_kernel.config import Settings
 
 from ..chat.people import Person

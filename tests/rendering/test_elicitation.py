@@ -3,7 +3,7 @@
 import anyio
 import pytest
 from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer, FieldChoice, FormField
-from copilot_kernel.rendering.elicitation import (
+from copilot_kernel.rendering.elicitation_view import (
     NOT_OPENED,
     SECRET,
     UNSAFE,

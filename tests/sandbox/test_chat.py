@@ -13,7 +13,7 @@ from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import Chat, agent_start, open_chat
 from copilot_kernel.chat.agent import FROM_THE_START
 from copilot_kernel.chat.agent_start import READ_ONLY
-from copilot_kernel.chat.sessions import RESTARTED
+from copilot_kernel.chat.session_manager import RESTARTED
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentStartFailed, UsageError
 from copilot_kernel.sandbox import SOCKETS, Kind, SandboxUnavailable, create_sandbox

@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from copilot_kernel.config import Settings
+from copilot_kernel.server.chat.chat_session import ChatLimits, ChatServices, ChatSession
+from copilot_kernel.server.chat.chat_session_manager import ChatSessionManager
 from copilot_kernel.server.chat.feed import Update, messages
 from copilot_kernel.server.chat.media import MediaStore
-from copilot_kernel.server.chat.session import ChatLimits, ChatServices, ChatSession
-from copilot_kernel.server.chat.sessions import ChatSessionManager
 from copilot_kernel.server.chat.wire import ApproveTool, compose
 from copilot_kernel.server.limits import Limits
 from copilot_kernel.server.pool import AgentPool

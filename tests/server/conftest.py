@@ -15,7 +15,7 @@ import pytest
 from copilot_kernel.acp import agent_connection
 from copilot_kernel.config import Settings
 from copilot_kernel.server.catalogue import ModelCatalogue
-from copilot_kernel.server.chat.sessions import ChatSessionManager
+from copilot_kernel.server.chat.chat_session_manager import ChatSessionManager
 from copilot_kernel.server.pool import AgentPool
 from jupyter_server.serverapp import ServerApp
 from tornado.httpserver import HTTPServer

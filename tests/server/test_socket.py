@@ -5,7 +5,7 @@ import socket
 
 import pytest
 from copilot_kernel.rendering.status import STARTING
-from copilot_kernel.server.chat import sessions
+from copilot_kernel.server.chat import chat_session_manager
 from copilot_kernel.server.chat.socket import ChatSocket
 from copilot_kernel.server.chat.wire import MAX_FRAME_CHARS
 from jupyter_server.auth.authorizer import Authorizer
@@ -146,14 +146,14 @@ async def test_a_turn_goes_on_without_its_client_and_is_there_for_the_next_one(a
 
 
 async def test_only_so_many_sockets_are_connected_at_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sessions.MAX_SOCKETS == 200
-    monkeypatch.setattr(sessions, "MAX_SOCKETS", 1)
+    assert chat_session_manager.MAX_SOCKETS == 200
+    monkeypatch.setattr(chat_session_manager, "MAX_SOCKETS", 1)
     async with api.chat() as first:
         await first.begin()
         async with api.chat() as more:
             with pytest.raises(ConnectionClosed, match="1 chats are already connected") as closed:
                 await more.next()
-            assert closed.value.rcvd.code == sessions.TRY_AGAIN_LATER
+            assert closed.value.rcvd.code == chat_session_manager.TRY_AGAIN_LATER
         assert text_of(await first.say("demo: say still here")) == "still here"
     await until(lambda: not api.context.chats.sockets)
     async with api.chat() as next_one:

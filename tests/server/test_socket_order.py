@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from copilot_kernel.errors import UsageError
 from copilot_kernel.server.chat import socket
-from copilot_kernel.server.chat.session import ChatSession
+from copilot_kernel.server.chat.chat_session import ChatSession
 from copilot_kernel.server.chat.socket import MAX_ACTIONS
 
 from .api import LIMIT, Api, until

@@ -7,8 +7,8 @@ from copilot_kernel.acp.messages import TextBlock
 from copilot_kernel.chat import open_chat
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import SessionInUse, UsageError
+from copilot_kernel.server.chat.chat_session_manager import ChatSessionManager
 from copilot_kernel.server.chat.history import Line, as_context
-from copilot_kernel.server.chat.sessions import ChatSessionManager
 
 from ..chat.people import Person
 from .api import LIMIT

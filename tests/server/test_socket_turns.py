@@ -15,9 +15,9 @@ from copilot_kernel.permissions.question import OwnSubject, Question
 from copilot_kernel.rendering import entry as rendered
 from copilot_kernel.server.chat import broadcaster, html
 from copilot_kernel.server.chat.broadcaster import Broadcaster
+from copilot_kernel.server.chat.chat_session_manager import ChatSessionManager
 from copilot_kernel.server.chat.outbox import Outbox
 from copilot_kernel.server.chat.prompts import MAX_WAITING
-from copilot_kernel.server.chat.sessions import ChatSessionManager
 from copilot_kernel.server.chat.wire import ApproveTool
 from copilot_kernel.server.pool import AgentPool
 from hypothesis import given

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from copilot_kernel.errors import UsageError
-from copilot_kernel.server.chat import commands
+from copilot_kernel.server.chat import chat_commands
 from copilot_kernel.server.chat.feed import Update
 from copilot_kernel.server.chat.html import EntryHtml
 from copilot_kernel.server.chat.outbox import Outbox
@@ -52,16 +52,16 @@ def test_what_no_encoding_takes_is_replaced() -> None:
     ("/ status", None),
 ])  # fmt: skip
 def test_which_texts_are_commands(text: str, command: tuple[str, str] | None) -> None:
-    found = commands.parse(text)
+    found = chat_commands.parse(text)
     assert (found and (found.name, found.rest)) == command
 
 
 def test_an_unknown_command_is_an_error_unless_the_agent_knows_it() -> None:
     with pytest.raises(UsageError, match="Unknown command /compact"):
-        commands.parse("/compact")
-    assert commands.parse("/compact now", ("compact",)) is None
-    assert commands.to_agent("//status") == "/status"
-    assert commands.to_agent("/compact") == "/compact"
+        chat_commands.parse("/compact")
+    assert chat_commands.parse("/compact now", ("compact",)) is None
+    assert chat_commands.to_agent("//status") == "/status"
+    assert chat_commands.to_agent("/compact") == "/compact"
 
 
 # -- what waits for a slow socket: in order, newest state only, bounded ------------------------------------------------

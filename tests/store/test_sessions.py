@@ -4,8 +4,8 @@ import os
 
 import pytest
 from copilot_kernel.environment import environment_of
-from copilot_kernel.store import sessions
-from copilot_kernel.store.sessions import PROMPT, LogEvent, SessionSummary, folders, stored, summary
+from copilot_kernel.store import session_logs
+from copilot_kernel.store.session_logs import PROMPT, LogEvent, SessionSummary, folders, stored, summary
 
 from .test_turns import RECORDING
 from .writing import answered, asked, write
@@ -66,5 +66,5 @@ def test_only_the_beginning_is_read(tmp_path, monkeypatch):
         yield LogEvent(PROMPT, {"content": "first"})
         raise AssertionError("read on")
 
-    monkeypatch.setattr(sessions, "events", endless)
+    monkeypatch.setattr(session_logs, "events", endless)
     assert summary(tmp_path / "log").title == "first"

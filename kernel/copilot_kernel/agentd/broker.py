@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from ..acp.jsonrpc import AUTH_REQUIRED, CANCELLED, IN_USE, IN_USE_MESSAGE, NOT_FOUND, Id, Line
 from . import wire
-from .questions import BrokerKernel, Host, PendingQuestions
+from .pending_questions import BrokerKernel, Host, PendingQuestions
 from .wire import WireMessage
 
 WITHDRAWN = "Request cancelled"

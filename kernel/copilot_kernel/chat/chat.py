@@ -1,7 +1,7 @@
 """One conversation: prompts go in one by one, updates come in in the order of the wire, views see what changed.
 
-What the agent is and whether it lives is `agent.py`'s business; which session the prompts go to, that of `sessions.py`;
-what an update does to the conversation, `reduce`'s.
+`agent.py` knows what the agent is and whether it lives, `session_manager.py` which session the prompts go to, and
+`reduce` what an update does to the conversation.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from .activity import ActivityLine
 from .agent import Agent, auth_method, readable
 from .agent_start import READ_ONLY, compared
 from .attachments import prepare
-from .elicitation import Elicitations
+from .elicitation_handler import Elicitations
 from .failures import FailureFilter
 from .net_changes import net_changes
 from .notebook_tools import NotebookTools
 from .operations import ClientServices
 from .permission import Permissions
+from .session_manager import SessionManager
 from .session_options import SessionOptions
-from .sessions import SessionManager
 from .slash import AgentCommands, as_text, has_slash
 from .state import ConversationState
 from .trust import TrustGate

@@ -14,7 +14,7 @@ from .agent import Agent, RunningAgent
 from .agent_start import Connect
 from .chat import Chat
 from .diff_locator import DiffLocator
-from .elicitation import Elicitations
+from .elicitation_handler import Elicitations
 from .failures import FailureFilter
 from .notebook_tools import NotebookTools
 from .operations import ClientServices
@@ -22,9 +22,9 @@ from .our_calls import OurCalls
 from .permission import Approvals, Permissions
 from .retry import Retry
 from .rules import PolicyEvaluator
+from .session_manager import SessionManager
 from .session_options import SessionOptions
 from .session_store import SessionLocks, SessionStore
-from .sessions import SessionManager
 from .slash import AgentCommands
 from .state import ConversationState, SessionUpdates
 from .trust import AllowedEdits, TrustGate, TrustStore

@@ -10,7 +10,7 @@ from ..acp.agent_connection import Session
 from ..acp.messages import SessionState
 from ..acp.results import option_of, with_mode, with_options
 from . import choices
-from .sessions import SessionManager
+from .session_manager import SessionManager
 from .state import ConversationState
 
 Offer = Literal["modes", "models", "options"]

@@ -14,7 +14,7 @@ from ..config import Settings
 from ..conversation.model import Attachment, Conversation, Entries, Entry, Message
 from ..errors import CopilotError
 from ..rendering.plain import clean
-from ..store.sessions import folders, stored
+from ..store.session_logs import folders, stored
 from ..store.turns import PastTurn, turns
 from . import notebook
 from .notebook import Past

@@ -23,7 +23,7 @@ from ..config_reader import load_settings
 from ..errors import AgentStartFailed, CopilotError, UsageError
 from ..rendering.plain import clean, one_line, visible_line
 from ..rendering.report import Report, render_report
-from ..store.sessions import LOG, StoredSession, folders, stored, summary
+from ..store.session_logs import LOG, StoredSession, folders, stored, summary
 from .error_text import FAILED
 
 MAX_TITLE_CHARS, MAX_FOLDER_CHARS = 60, 40

@@ -17,9 +17,9 @@ from ..acp.connection import RpcConnection
 from ..acp.jsonrpc import INVALID_PARAMS, NOT_FOUND, RequestFailed, method_not_found
 from ..acp.transport import Transport
 from ..errors import AgentExited
-from . import session as saved
+from . import demo_session as saved
+from .demo_session import DemoSession, Json, Menu, usual_menu
 from .scenes import play
-from .session import DemoSession, Json, Menu, usual_menu
 from .stage import Rejected, Stage, TurnEnded
 
 REJECTED = "That was rejected, so the demo agent stops here."

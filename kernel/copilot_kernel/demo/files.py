@@ -14,7 +14,7 @@ from pathlib import Path
 import anyio
 
 from ..system.processes import SHELL, PipeReader, ProcessTree, start
-from .session import Json
+from .demo_session import Json
 from .stage import Stage, content
 
 MAX_OUTPUT = 100_000

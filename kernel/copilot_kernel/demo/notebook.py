@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from .session import Json
+from .demo_session import Json
 from .stage import Stage, content
 
 SERVER = "notebook"

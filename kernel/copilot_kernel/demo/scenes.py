@@ -19,7 +19,7 @@ import anyio
 
 from ..acp.jsonrpc import INTERNAL_ERROR, RequestFailed
 from . import files, notebook_scenes, project
-from .session import Json, texts
+from .demo_session import Json, texts
 from .stage import Stage, TurnEnded, content
 
 REMEMBERED = "This is prompt {} of this session; the first was {!r}."

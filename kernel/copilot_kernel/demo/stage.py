@@ -12,7 +12,7 @@ import anyio
 
 from ..acp.connection import RpcConnection
 from ..errors import AgentRefused
-from .session import DemoSession, Json
+from .demo_session import DemoSession, Json
 
 WORD_SECONDS = 0.012
 """Seconds between two words of a streamed text; the environment variable `COPILOT_DEMO_PACE` overrides it."""

@@ -48,7 +48,7 @@ class _StockKernel:
 
 def magic_wording() -> Wording:
     """The wording of a Python notebook and of IPython's terminal."""
-    from ..commands.commands import TABLE
+    from ..commands.command_table import TABLE
     from ..rendering.report import Wording
 
     return Wording(prefix="%copilot %", commands=frozenset(TABLE))

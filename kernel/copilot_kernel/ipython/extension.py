@@ -16,8 +16,8 @@ from IPython.core.magic import needs_local_scope, no_var_expand
 from .transform import NAME, CopilotLine, rewrite, values_of
 
 if TYPE_CHECKING:
-    from .session import Ended, MagicSession
-    from .turn import Turn
+    from .magic_session import Ended, MagicSession
+    from .turn_value import Turn
 
 
 ANSWER = "_copilot"
@@ -37,7 +37,7 @@ class Copilot:
     @cached_property
     def _session(self) -> MagicSession:
         from .live_notebook import PythonNotebook
-        from .session import MagicSession
+        from .magic_session import MagicSession
 
         self._used = True
         return MagicSession(PythonNotebook(self._shell), self._shell.starting_dir)
@@ -61,7 +61,7 @@ class Copilot:
 
     def answer_blocking(self, text: str, names: Mapping[str, Any] | None = None) -> Turn | None:
         """Like `answer`, where nothing can be awaited. `names` are the variables of the caller."""
-        from .session import Cancelled
+        from .magic_session import Cancelled
         from .waiting import blocking
 
         try:
@@ -104,7 +104,7 @@ class Copilot:
         return values_of(text.partition("\n")[0], {**self._shell.user_ns, **(names or {})})
 
     def _finish(self, ended: Ended) -> Turn | None:
-        from .session import outcome
+        from .magic_session import outcome
 
         turn, error = outcome(ended, interrupted=self._session.interrupted)
         if turn is not None:

@@ -16,7 +16,7 @@ from typing import Any
 from .cell import Call, Calls, IPythonCell, ShellCell
 from .cell_thread import AwaitingThread, BlockingThread
 from .front_end import attended
-from .session import Ended, MagicSession
+from .magic_session import Ended, MagicSession
 
 
 async def awaited(session: MagicSession, shell: Any, text: str, values: Mapping[str, str]) -> Ended:

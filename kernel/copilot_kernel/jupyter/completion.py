@@ -15,7 +15,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from ..commands import commands
+from ..commands import command_table
 from ..commands.command_context import CommandContext, CommandState
 from ..errors import CopilotError
 from ..places import notebook
@@ -58,7 +58,7 @@ async def _matches(line: str, context: CommandContext) -> tuple[str, Iterable[Ma
     if match := _TYPED.fullmatch(line):
         return await _argument(match[1], match[3], context)
     if match := _NAME.fullmatch(line):
-        names = (Match(f"%{entry.name}", "command", entry.summary) for entry in commands.TABLE.values())
+        names = (Match(f"%{entry.name}", "command", entry.summary) for entry in command_table.TABLE.values())
         return match[1], _beginning(names, match[1])
     if match := _MENTION.fullmatch(line):
         paths = await _looked_up(everywhere, context, match[1].removeprefix('"'))
@@ -76,7 +76,7 @@ async def _argument(name: str, typed: str, context: CommandContext) -> tuple[str
         return await _file(typed, context)
     if name in ("resume", "delete"):
         await _list_sessions(context)
-    start, choices = commands.complete(name, typed, context.situation())
+    start, choices = command_table.complete(name, typed, context.situation())
     found = (Match(choice.word, name, _joined(choice.name, choice.about)) for choice in choices)
     return typed[start:], _beginning(found, typed[start:])
 
@@ -152,10 +152,10 @@ def _about(code: str, cursor: int, now: CommandState) -> str:
 
 def _ours(name: str, typed: str, now: CommandState) -> str:
     """The help of the command, and what the agent says of the choice that stands after it."""
-    if name not in commands.TABLE:
+    if name not in command_table.TABLE:
         return ""
-    entry = commands.TABLE[name]
-    start, choices = commands.complete(name, typed, now)
+    entry = command_table.TABLE[name]
+    start, choices = command_table.complete(name, typed, now)
     chosen = next((f"{each.label}: {each.about}" for each in choices if typed and each.word == typed[start:]), "")
     parts = (entry.usage, entry.summary, entry.details, prose(chosen))
     return "\n\n".join(part for part in parts if part)

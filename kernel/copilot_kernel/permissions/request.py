@@ -14,7 +14,7 @@ from ..conversation.model import ToolCall
 from ..system.drives import policy_path
 from . import call_input
 from .call_input import FILE_KINDS, CallInput
-from .commands import CommandVerdict, Words, judge_line, path_pieces, working_folders
+from .command_rules import CommandVerdict, Words, judge_line, path_pieces, working_folders
 from .paths import MAX_PATH, Places, ResolvedPath
 from .programs import only_shows
 from .rulebook import Rules

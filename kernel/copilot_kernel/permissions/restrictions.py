@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from .call_input import FILE_KINDS
-from .commands import CommandPattern, Words
+from .command_rules import CommandPattern, Words
 from .paths import SETTINGS_FILE, ResolvedPath, is_generic, name_fits, plain_name, plain_parts
 from .patterns import Domain, Glob
 from .programs import is_option, program_name, starts_programs, wrapper_length

@@ -17,7 +17,7 @@ from typing import Literal
 from ..config import PERMISSION_MODES, AllowList, Settings
 from ..errors import UsageError
 from ..places import user_file
-from .commands import CommandPattern, compile_command
+from .command_rules import CommandPattern, compile_command
 from .patterns import Domain, Glob, compile_domain, compile_glob
 from .programs import breadth_warning
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..acp.elicitation import ElicitationAnswer
     from ..acp.messages import Block
     from ..chat import Chat, TurnOutcome
-    from ..commands.commands import Command, Prompt
+    from ..commands.command_table import Command, Prompt
     from ..config import Settings
     from ..output.cell_output import CellOutput
     from ..output.display import Display
@@ -94,12 +94,12 @@ class KernelSession:
         return await ask(cell, self._reporter, SignIn(), self.command_context.settings.activity_timeout)
 
     async def _run(self, cell: Cell, code: str, values: dict[str, str]) -> TurnOutcome | None:
-        from ..commands import commands
+        from ..commands import command_table
         from ..rendering.failure import render_failure
 
         turn = None
         try:
-            steps = await commands.read(self.command_context, code)
+            steps = await command_table.read(self.command_context, code)
             turn = await self._do(cell, steps, f"{code}{values or ''}", values)
         except CopilotError as error:
             cell.display(render_failure(error, cell.wording))
@@ -115,20 +115,20 @@ class KernelSession:
         self, cell: Cell, steps: Sequence[Command | Prompt], key: str, values: dict[str, str]
     ) -> TurnOutcome | None:
         """Run commands, then a prompt, which may have been answered before. `key`: see `OldTurn.prompt`."""
-        from ..commands import commands
+        from ..commands import command_table
 
-        if steps and isinstance(steps[-1], commands.Prompt):
+        if steps and isinstance(steps[-1], command_table.Prompt):
             kept = await self._reruns.begin(cell, key, self.command_context.settings, self._notebook, self._reporter)
             if kept is not None:
                 return kept.answer
         turn = None
         for step in steps:
             match step:
-                case commands.Command(name):
+                case command_table.Command(name):
                     self._pickers.close(name)
                     with self._asked_in(cell):
-                        await commands.run(self.command_context, self._output(cell, self._confirmed), step)
-                case commands.Prompt(text):
+                        await command_table.run(self.command_context, self._output(cell, self._confirmed), step)
+                case command_table.Prompt(text):
                     turn = await self._prompt(cell, key, text, values)
         return turn
 

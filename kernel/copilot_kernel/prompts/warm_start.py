@@ -29,7 +29,7 @@ _NEEDED = (
     "chat",
     "chat.introduction",
     "output.cell_output",
-    "commands.commands",
+    "commands.command_table",
     "prompts.context",
     "output.display",
     "prompts.gateway",

@@ -20,9 +20,9 @@ from ..permissions.rulebook import Rulebook
 from . import settings_page, status
 from .catalogue import ModelCatalogue
 from .chat import page
+from .chat.chat_session import ChatLimits, ChatServices
+from .chat.chat_session_manager import ChatSessionManager
 from .chat.media import MediaStore
-from .chat.session import ChatLimits, ChatServices
-from .chat.sessions import ChatSessionManager
 from .chat.socket import ChatSocket
 from .context import ServerContext
 from .handler import Handler, NotFoundHandler, NotOfferedHandler

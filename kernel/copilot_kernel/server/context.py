@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .chat.chat_session_manager import ChatSessionManager
 from .chat.media import MediaStore
-from .chat.sessions import ChatSessionManager
 from .limits import Limits
 from .metrics import Metrics
 from .openai.conversations import ConversationCache

@@ -28,7 +28,7 @@ from ..acp.messages import (
 )
 from ..conversation import reduce
 from ..conversation.model import Conversation, Entries, ToolCall
-from .sessions import DAMAGED, PROMPT, START, LogEvent, events
+from .session_logs import DAMAGED, PROMPT, START, LogEvent, events
 
 LINE_DAMAGED = "A line of the log is damaged and was left out"
 REWOUND = "The user took back some of the turns above"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ..acp.elicitation import Elicitation, ElicitationAnswer, FormField
 from ..conversation.form import Entered, fill
 from ..conversation.model import Notice
-from ..rendering.elicitation import answer_line, choice_text, hint, interview, render_elicitation
+from ..rendering.elicitation_view import answer_line, choice_text, hint, interview, render_elicitation
 from ..rendering.markup import Bundle
 from ..rendering.plain import one_line, visible_text
 from ..rendering.question import render_confirmation

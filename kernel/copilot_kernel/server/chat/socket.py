@@ -12,15 +12,15 @@ from jupyter_server.auth.utils import HTTP_METHOD_TO_AUTH_ACTION
 from jupyter_server.base.websocket import WS_PING_INTERVAL
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from ...commands.commands import Command
+from ...commands.command_table import Command
 from ...commands.session_commands import find_by_id
 from ...errors import CopilotError, UsageError
 from ..handler import Handler
-from . import commands
+from . import chat_commands
+from .chat_session import INTERNAL_ERROR, ChatSession
+from .chat_session_manager import TRY_AGAIN_LATER
 from .feed import Update
 from .outbox import Outbox
-from .session import INTERNAL_ERROR, ChatSession
-from .sessions import TRY_AGAIN_LATER
 from .wire import (
     MAX_FRAME_CHARS,
     Action,
@@ -155,7 +155,7 @@ class ChatSocket(WebSocketHandler, Handler):
             yield
             return
         except CopilotError as error:
-            self.receive(commands.failure(error))
+            self.receive(chat_commands.failure(error))
             is_send = is_send or isinstance(error, UnreadableSend)
         # A bug in one action must not end the connection, nor the task that handles the actions after it.
         except Exception:
@@ -166,7 +166,7 @@ class ChatSocket(WebSocketHandler, Handler):
 
     async def _send(self, text: str) -> None:
         """`/new` and `/resume ID` switch this socket; the conversation that it leaves continues."""
-        switch = commands.parse_switch(text)
+        switch = chat_commands.parse_switch(text)
         if switch is None:
             self._current.prompts.send(text)
             return

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ...commands import commands
+from ...commands import command_table
 from ...commands.command_context import CommandContext
 from ...commands.command_output import CommandOutput
-from ...commands.commands import TABLE, Command
+from ...commands.command_table import TABLE, Command
 from ...errors import AgentError, CopilotError, UsageError
 from ...rendering.failure import render_failure
 from ...rendering.markup import Bundle
@@ -73,9 +73,9 @@ async def run(context: CommandContext, command: Command) -> wire.SocketMessage:
         raise UsageError("This conversation is open here.", "Start a /new one first.")
     output = OutputRecorder(live=command.name in DETAILED)
     if command.name == "help" and not command.rest:
-        output.show(commands.overview(TABLE.keys() - UNAVAILABLE, NOTE))
+        output.show(command_table.overview(TABLE.keys() - UNAVAILABLE, NOTE))
     else:
-        await commands.run(context, output, command)
+        await command_table.run(context, output, command)
     return output.result()
 
 

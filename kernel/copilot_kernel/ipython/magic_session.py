@@ -25,7 +25,7 @@ from ..prompts.kernel_session import KernelSession
 from ..rendering.plain import visible_line
 from ..system.processes import keep_apart
 from .front_end import ParentTracker, WidgetSupport
-from .turn import Turn
+from .turn_value import Turn
 
 if TYPE_CHECKING:
     from .cell import IPythonCell, ShellCell

@@ -13,8 +13,8 @@ from ...errors import AgentRefused, AuthRequired, ResourceNotFound, SessionInUse
 from ...rendering.status import STARTING
 from ..store import ConversationStore
 from .broadcaster import Subscriber
+from .chat_session import ChatLimits, ChatServices, ChatSession
 from .history import Line
-from .session import ChatLimits, ChatServices, ChatSession
 from .wire import event
 
 MAX_RELEASED = 200

@@ -20,7 +20,7 @@ from ...rendering.plain import one_line
 from ..catalogue import choose
 from ..limits import Limits
 from ..pool import CHAT_PLACE, AgentPool
-from . import commands
+from . import chat_commands
 from .broadcaster import Broadcaster, Subscriber
 from .feed import SaveFile
 from .history import MAX_HISTORY_MESSAGES, Line, as_context, last_lines, last_messages
@@ -180,15 +180,15 @@ class ChatSession:
 
     def _fail(self, error: CopilotError) -> None:
         self.broadcaster.settle()  # what was said before stands above it
-        self.broadcaster.publish(commands.failure(error))
+        self.broadcaster.publish(chat_commands.failure(error))
 
     async def _run(self, text: str) -> SocketMessage:
         names = tuple(command.name for command in self.conversation().commands)
-        command = commands.parse(text, names)
+        command = chat_commands.parse(text, names)
         if command is None:
-            return await self._prompt(commands.to_agent(text))
+            return await self._prompt(chat_commands.to_agent(text))
         self.broadcaster.publish(event("command", content=text))
-        self.broadcaster.publish(await commands.run(self.context, command))
+        self.broadcaster.publish(await chat_commands.run(self.context, command))
         return done("command")
 
     async def _prompt(self, text: str) -> SocketMessage:
