@@ -84,7 +84,7 @@ def test_a_question_and_a_turn_in_another_page_are_counted_and_said(
     expect(late.page.locator(STATUS)).to_have_text("demo agent: 1 question waiting")
     assert findings(late.page, ".jp-OutputArea", ".copilot-status") == []
     late.button(1, DENY).click()
-    expect(late.output(1)).to_contain_text("Denied by you.")
+    expect(late.output(1)).to_contain_text("denied by you.")
     assert findings(late.page, ".jp-OutputArea", ".copilot-status") == []
     expect(other.output(1)).to_contain_text(REJECTED)
     for page in (first.page, late.page):

@@ -67,7 +67,7 @@ def test_a_turn_is_undone_by_its_button(context: BrowserContext, lab: Lab, class
     assert box["height"] >= 24
     assert box["y"] <= line["y"] <= box["y"] + box["height"]
     button.click()
-    restore = story.notebook.output(2).get_by_role("button", name="Restore")
+    restore = story.notebook.output(2).get_by_role("button", name="Undo")
     expect(restore).to_have_count(1)
     assert story.sources()[2].startswith("%copilot %undo 1-")
     assert file.read_text() == "second\n"
@@ -106,7 +106,7 @@ def test_cells_are_restored_and_what_the_user_changed_since_stays(context: Brows
     story.page.locator(".copilot-undo-button").click()
     output = story.notebook.output(4)
     expect(output.get_by_text("it has changed since")).to_be_visible()
-    output.get_by_role("button", name="Restore").click()
+    output.get_by_role("button", name="Undo").click()
     expect(story.notebook.output(5)).to_contain_text("Restored:")  # the deleted cell is above it again
     sources = [source for source in story.sources() if not source.startswith("%copilot %undo")]
     assert sources == [LOAD, "a = 1", "b = 3", "c = 1", prompt]
@@ -122,7 +122,7 @@ def test_a_deleted_cell_comes_back_whole(context: BrowserContext, lab: Lab) -> N
     story.ended(1)
     assert len(story.sources()) == 2
     story.page.locator(".copilot-undo-button").click()
-    story.notebook.output(2).get_by_role("button", name="Restore").click()
+    story.notebook.output(2).get_by_role("button", name="Undo").click()
     expect(story.notebook.output(3)).to_contain_text("Restored: deleted cell")
     story.notebook.save()
     assert saved_cells(lab.root / "undo-whole.ipynb")[1:4] == before[1:4]
@@ -153,7 +153,7 @@ def test_after_a_rename_neither_the_notebook_nor_what_is_open_beside_it_is_resto
     output = story.notebook.output(3)
     expect(output.get_by_text("it is open beside the notebook")).to_be_visible()
     expect(output).not_to_contain_text("renamed.ipynb")
-    output.get_by_role("button", name="Restore").click()
+    output.get_by_role("button", name="Undo").click()
     expect(output).to_contain_text("Restored: closed.txt.")
     texts = [(lab.root / name).read_text() for name in ("beside.txt", "closed.txt")]
     assert texts == ["second\n", "first\n"]

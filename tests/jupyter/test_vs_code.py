@@ -198,7 +198,7 @@ def test_a_turn_is_undone_with_a_click(open_window: Open, tmp_path: Path) -> Non
     window.run(window.prompt("demo: edit a.txt old => new"))
     assert file.read_text() == "new\n"
     undo = window.run(window.command("%undo 1"))
-    window.click(undo, "Restore")
+    window.click(undo, "Undo")
     window.shows(undo, "✓ Restored: a.txt")
     assert file.read_text() == "old\n"
     pickers = [window.run(window.command("%mode")) for _ in range(2)]  # the second one closes the first

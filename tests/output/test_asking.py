@@ -12,7 +12,7 @@ from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.rendering.question import NO_BUTTONS, QuestionView
 from copilot_kernel.rendering.typed_answer import MAX_ATTEMPTS
 from copilot_kernel.views.open_question import NOBODY
-from copilot_kernel.views.permission_question import NO_RULE
+from copilot_kernel.views.permission_question import NO_RULE, PermissionQuestion
 from ipywidgets import Widget
 
 from ..limits import until
@@ -29,6 +29,12 @@ async def test_only_the_first_click_counts(models: Models) -> None:
         models.click(button)
     assert await asked.wait() == PermissionAnswer(REJECT, "you")
     models.click(allow)
+
+
+@pytest.mark.parametrize(("chosen", "how"), [(ALLOW, "allowed"), (REJECT, "denied")])
+def test_the_line_that_stays_names_what_was_asked_and_who_decided(chosen: PermissionOption, how: str) -> None:
+    line = PermissionQuestion(QUESTION, "/project").closing_line(PermissionAnswer(chosen, "you"))
+    assert (line.title, line.description) == (f"Edit notes.txt: {how} by you", "")
 
 
 async def test_the_question_in_words_and_html_is_one_display_and_its_buttons_are_another(models: Models) -> None:

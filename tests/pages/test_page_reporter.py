@@ -95,7 +95,7 @@ async def test_the_page_learns_who_works_and_what_is_asked() -> None:
     assert started == {"event": "turn", "state": "working", "agent": "", "cell": "c1"}
     assert later == [{**event, "agent": "GitHub Copilot"} for event in (
         {"event": "questions", "waiting": [{"key": one, "cell": "c1", "title": RUN_IT}], "answered": {}},
-        {"event": "questions", "waiting": [], "answered": {one: "allowed by you"}},
+        {"event": "questions", "waiting": [], "answered": {one: "Run⟨U+202E⟩ it: allowed by you"}},
         {"event": "questions", "waiting": [{"key": two, "cell": "c1", "title": STEP_2}], "answered": {}},
         {"event": "questions", "waiting": [], "answered": {}},
         {"event": "turn", "state": "idle", "cells": ["a", "b"]},

@@ -23,7 +23,7 @@ Turn  What                        Change   By
 1     Run echo more >> three.txt  command
 %undo TURN restores files to their state before that turn."""
 OFFERED = """\
-Undo what “demo: edit one.txt first => second create two.txt new shell …” changed?
+Put one.txt, two.txt, three.txt back as before “demo: edit one.txt first => second create two.txt new shell …”?
 File       Will be              Changed by
 one.txt    restored             Edit one.txt
 two.txt    deleted (it is new)  Create two.txt

@@ -93,7 +93,7 @@ def _selection(field: PickerField) -> Widget:
 
 
 def _rows(field: PickerField, on_pick: Callable[[int], None]) -> Widget:
-    rows = [HTML(html.escape(shortened(field.label)))]
+    rows: list[Widget] = [HTML(html.escape(shortened(field.label)))] if field.label else []
     for number, name in enumerate(map(shortened, field.names)):
         button = Button(description=field.action, tooltip=f"{field.action}: {name}", layout=Layout(width="auto"))
         button.on_click(lambda _, number=number: log_errors(lambda: on_pick(number)))

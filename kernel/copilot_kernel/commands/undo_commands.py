@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 Choices = tuple[Sequence["ChangedFile"], Sequence[CellChange]]
 
 RESTORE = "restore"
-PUT_BACK, PUT_BACK_WHICH = "Restore {}?", "What should be restored?"
+PUT_BACK, PUT_BACK_WHICH = "Put {} back as before {}?", "What should be undone?"
+LEFT = "left as it is"
 MAX_PROMPT_CHARS = 60
 MAX_FILE_BUTTONS = 50
 """Uncertain files with a button of their own."""
@@ -99,11 +100,11 @@ async def _choose(context: CommandContext, output: CommandOutput, plan: UndoPlan
         return await _restore(context, number, choices[index][1])
 
     names = tuple(visible_text(name) for name, _ in choices)
-    asked = PUT_BACK_WHICH if len(names) > 1 else PUT_BACK.format(names[0])
+    asked = PUT_BACK_WHICH if len(names) > 1 else ""
     output.show(_report(context, plan, cells))  # a picker hides what is shown in its place where there are no widgets
     how = HOW_TO_RESTORE.format(number) if plan.certain or cells.possible else BY_BUTTON
-    static = Report(note=f"{asked} {how}" if output.live else UNASKED.format(number))
-    field = PickerField(asked, names, action="Restore")
+    static = Report(note=f"{asked} {how}".strip() if output.live else UNASKED.format(number))
+    field = PickerField(asked, names, action="Undo")
     await output.choose(Menu(f"undo {number}", (field,), static, lambda: context.chat_runner.chat), apply)
 
 
@@ -150,7 +151,7 @@ def _report(context: CommandContext, plan: UndoPlan, cells: CellPlan, note: str 
     rows = [(file.path, _outcome(file), _by(file)) for file in plan.certain]
     rows += [(name, _outcome(change), "the agent's tools") for name, change in cells.possible]
     rows += [(file.path, _outcome(file), UNCERTAIN) for file in plan.uncertain]
-    rows += [(name, "left as it is", why) for name, why in (*plan.skipped, *cells.skipped)]
+    rows += [(name, LEFT, why) for name, why in (*plan.skipped, *cells.skipped)]
     commands = plan.turn.commands
     count = f"{len(commands)} command{'s' * (len(commands) > 1)}"
     ran = f"Not undone: {count} ({named(commands)})." if commands else ""
@@ -159,7 +160,9 @@ def _report(context: CommandContext, plan: UndoPlan, cells: CellPlan, note: str 
     said = context.situation().conversation.of_turn(plan.turn.number)
     prompt = next((one_line(str(each.text)) for each in said if isinstance(each, Message)), "")
     prompt = f"{prompt[:MAX_PROMPT_CHARS]}…" if len(prompt) > MAX_PROMPT_CHARS else prompt
-    title = f"Undo what {f'“{prompt}”' if prompt else f'turn {plan.turn.number}'} changed?"
+    names = [str(name) for name, outcome, _ in rows if outcome != LEFT]
+    before = f"“{prompt}”" if prompt else f"turn {plan.turn.number}"
+    title = PUT_BACK.format(named(names), before) if names else f"Undo {before}"
     return Report(title, ("File", "Will be", "Changed by"), rows, " ".join(filter(None, (ran, *plan.turn.notes, note))))
 
 

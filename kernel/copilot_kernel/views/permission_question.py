@@ -94,6 +94,5 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
 
     def closing_line(self, answer: PermissionAnswer) -> Notice:
         about, words = self.view.subject, answer.words(self.question.options)
-        if about.head:
-            return Notice(self.entry_id, 0, "info", f"{visible_line(about.head)} {words}")
-        return Notice(self.entry_id, 0, "info", words, visible_line(about.title))
+        asked = visible_line(about.head or f"{about.title}:")
+        return Notice(self.entry_id, 0, "info", f"{asked} {words}")
