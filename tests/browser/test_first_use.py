@@ -182,6 +182,7 @@ def test_one_button_signs_in_and_runs_the_cell_again(context: BrowserContext, la
     sign_in, output = notebook.button(0, "Sign in and run again"), notebook.output(0)
     expect(sign_in).to_be_enabled()
     expect(output.locator(".mod-primary")).to_have_text(re.compile("^Sign in and run again"))
+    expect(output.get_by_text("Sign in now?")).to_be_hidden()  # the card says it
     expect(notebook.button(0, "Open a terminal")).to_be_hidden()
     output.get_by_text("Ways to sign in").click()
     expect(notebook.button(0, "Open a terminal")).to_be_visible()

@@ -15,6 +15,9 @@ CLASS = "copilot-question"
 ASKED = "copilot-asked"
 """Class of the display above the buttons that says what is asked."""
 
+OF_FAILURE = "copilot-of-failure"
+"""Class of a question that the card of a failure above it has said."""
+
 BOXED = "copilot-boxed"
 """Class of a box that says itself what is asked, in the colours of the front end."""
 
@@ -25,6 +28,9 @@ STYLE = f"""<style>
 .{CLASS} {{ overflow: visible; color: var(--jp-content-font-color1);
   border-left: 3px solid color-mix(in srgb, currentcolor 45%, #9f7010) }}
 .jp-OutputArea-child:has(+ .jp-OutputArea-child .{CLASS}) .{ASKED} {{ margin-bottom: 0 !important }}
+.jp-OutputArea-child:has(.{OF_FAILURE}):has(+ .jp-OutputArea-child .{CLASS}) {{ display: none }}
+.jp-OutputArea-child:has(.{OF_FAILURE}) + .jp-OutputArea-child .{CLASS} {{
+  border-left-color: color-mix(in srgb, currentcolor 45%, #d74540); margin-top: -6px }}
 .{CLASS} > .widget-html .widget-html-content > div {{ border-left: none !important }}
 .{CLASS} .widget-html-content {{ font-size: 14px; line-height: 1.6; overflow-wrap: anywhere }}
 .{CLASS} .widget-html {{ height: auto; min-height: 0 }}

@@ -98,7 +98,8 @@ def _rows(field: PickerField, on_pick: Callable[[int], None]) -> Widget:
         button = Button(description=field.action, tooltip=f"{field.action}: {name}", layout=Layout(width="auto"))
         button.on_click(lambda _, number=number: log_errors(lambda: on_pick(number)))
         # The longest rows wrap beside the button.
-        rows.append(HBox([button, HTML(html.escape(name), layout=Layout(flex="1 1 0"))]))
+        text = HTML(html.escape(name), layout=Layout(flex="1 1 0"))
+        rows.append(HBox([button, text], layout=Layout(align_items="center")))
     return VBox(rows, layout=Layout(max_height="24em", overflow="hidden auto", display="block"))
 
 

@@ -276,10 +276,10 @@ class QuestionView:
             yield _fact(AGENTS_WORDS, *map(LocatedPath, named), in_view=False)
 
 
-def render_confirmation(title: str) -> Bundle:
-    """A question of our own, without its buttons."""
+def render_confirmation(title: str, name: str = "") -> Bundle:
+    """A question of our own, without its buttons. `name` is an additional class."""
     html = row(_MARK, span(title, "font-weight:bold")) + without_buttons(muted(OPEN))
-    return bundle(card(html, AMBER, ASKED), f"{title}\n{OPEN}")
+    return bundle(card(html, AMBER, f"{ASKED} {name}".strip()), f"{title}\n{OPEN}")
 
 
 def _fact(name: str, *values: LocatedPath, font: str = "", in_view: bool = True) -> Part:

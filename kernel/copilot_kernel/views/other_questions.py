@@ -12,7 +12,7 @@ from ..acp.elicitation import Elicitation, ElicitationAnswer, FormField
 from ..conversation.form import Entered, fill
 from ..conversation.model import Notice
 from ..rendering.elicitation_view import answer_line, choice_text, hint, interview, render_elicitation
-from ..rendering.markup import Bundle
+from ..rendering.markup import OF_FAILURE, Bundle
 from ..rendering.plain import one_line, visible_text
 from ..rendering.question import render_confirmation
 from ..rendering.typed_answer import find_index
@@ -82,6 +82,10 @@ class SignIn(Confirmation):
 
     def __init__(self) -> None:
         super().__init__("Sign in now?", ("Sign in and run again", "Not now"), suggested=0)
+
+    @property
+    def static(self) -> Bundle:
+        return render_confirmation(self.title, OF_FAILURE)
 
     def closing_line(self, answer: ElicitationAnswer) -> Notice:
         line = super().closing_line(answer)
