@@ -50,6 +50,7 @@ class DrivenNotebook:
         self._socket = socket.create_connection(("127.0.0.1", int(self._port_file.read_text())), LIMIT)
         self._lines = self._socket.makefile("r")
         until(self.heard, "the page says hello")
+        self.id = self.page.evaluate(CELLS)[0][0]
 
     def finish(self) -> None:
         """End the cell."""
@@ -83,6 +84,10 @@ class DrivenNotebook:
     def event(self, event: str, **data: Any) -> None:
         """An event, which has no reply."""
         self.send(event=event, **data)
+
+    def begin(self) -> None:
+        """The turn of the driver's cell begins."""
+        self.event("turn", state="working", agent="GitHub Copilot", cell=self.id)
 
     def call(self, op: str, **arguments: Any) -> dict[str, Any]:
         """One operation: its `result` or `error`."""

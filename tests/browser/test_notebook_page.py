@@ -42,7 +42,7 @@ def test_cells_are_read_inserted_edited_moved_deleted_and_run(context: BrowserCo
         assert {**hello, "session": "", "version": ""} == {
             "hello": 1, "session": "", "path": lab.path(driven.path.name), "app": app, "version": "", "widgets": True
         }  # fmt: skip
-        below = driven.call("insert", type="code", source="z = 3")["result"]["id"]
+        below = driven.call("insert", type="code", source="z = 3", after=driven.id)["result"]["id"]
         top = driven.call("insert", type="markdown", source="# Title", after=None)["result"]["id"]
         assert driven.call("edit", id=x, expected="x = 1", source="x = 10") == {"result": {}}
         assert driven.call("move", id=below, expected="z = 3", after=y) == {"result": {}}
@@ -61,9 +61,8 @@ def test_cells_are_read_inserted_edited_moved_deleted_and_run(context: BrowserCo
         expect(driven.notebook.cell(2).locator(".jp-InputPrompt")).to_have_text("[7]:")
 
         read = driven.call("read", outputs=True, limit=4)["result"]
-        asking = read["asking"]
         title, driver, edited, ran = read["cells"]
-        assert (driver["id"], driver["running"]) == (asking, True)
+        assert (driver["id"], driver["running"]) == (driven.id, True)
         assert title == {"id": top, "type": "markdown", "source": "# Title", "execution_count": None, "running": False}
         assert (edited["source"], edited["execution_count"]) == ("x = 10", None)
         stream, figure = ran.pop("outputs")
@@ -243,7 +242,7 @@ def test_the_end_of_a_turn_and_of_the_kernel_leave_nothing_running(context: Brow
     with DrivenNotebook(context, lab, "ends", "x = 1", "y = 2") as driven:
         x, y = driven.ids()
         status = driven.page.locator(".copilot-status")
-        driven.event("turn", state="working", agent="GitHub Copilot")
+        driven.begin()
         expect(status).to_have_text("GitHub Copilot: working")
         driven.call("run", id=x, expected="x = 1", run="one")
         driven.event("turn", state="idle", agent="GitHub Copilot", seconds=1)
@@ -273,7 +272,7 @@ def test_a_question_out_of_view_is_notified_until_it_is_answered(context: Browse
         cell = driven.ids()[-1]
         page = driven.page
         driven.call("insert", type="code", source="unsaved = True", after=None)
-        driven.event("turn", state="working", agent="GitHub Copilot")
+        driven.begin()
         question = {"key": "1", "cell": cell, "title": "Run <b>python</b> -c 'print(1)'"}
         driven.event("questions", waiting=[question, {**question, "key": "1b", "title": "Another"}])
         expect(toasts(page)).to_have_count(2)
@@ -301,7 +300,7 @@ def test_the_end_of_a_turn_is_not_notified_unless_that_is_wanted_and_the_turn_wa
     ):
         question = {"key": "1", "cell": driven.ids()[0], "title": "The next question"}
         driven.notebook.command("terminal:create-new")
-        driven.event("turn", state="working", agent="GitHub Copilot")
+        driven.begin()
         driven.event("turn", state="idle", agent="GitHub Copilot", seconds=seconds)
         driven.event("questions", waiting=[question])
         expect(toasts(driven.page)).to_contain_text("The next question")

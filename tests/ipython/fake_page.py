@@ -97,7 +97,7 @@ class FakePage:
                 ids = args.get("ids", list(self.cells))
                 code = {"type": "code", "execution_count": None}
                 cells = [{**code, "id": id, "source": self.cells[id], "outputs": self.outputs.get(id)} for id in ids]
-                return {"cells": cells, "asking": "cell"}
+                return {"cells": cells}
             case "documents":
                 return {"paths": ["a/beside.txt"]}
             case "insert":

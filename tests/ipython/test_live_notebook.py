@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.pages.page_comm import GONE, TARGET
+from copilot_kernel.pages.page import GONE
+from copilot_kernel.pages.page_comm import TARGET
 
 from ..jupyter.front_end import FrontEnd, is_status, parent
 from ..limits import LIMIT
@@ -285,11 +286,11 @@ def test_without_a_page_the_saved_cells_are_read_and_none_is_changed(
 
 def test_a_page_that_says_nothing_or_refuses_is_no_page(start_kernel: StartKernel) -> None:
     agent = prepare(start_kernel())
-    agent.run("from copilot_kernel.pages import page_comm\npage_comm.HELLO_SECONDS = 0.2")
+    agent.run("from copilot_kernel.pages import page\npage.HELLO_SECONDS = 0.2")
     agent.has_extension = True  # which says nothing
     play(agent, "await notebook.insert('x', 'code', None)")
     assert value(agent, "type(played).__name__") == "NoPage"
-    agent.run(f"page_comm.HELLO_SECONDS = {LIMIT}")
+    agent.run(f"page.HELLO_SECONDS = {LIMIT}")
     agent.has_extension = False
     request = begin(agent, "await notebook.insert('x', 'code', None)")
     agent.see(lambda m: m["content"].get("target_name") == TARGET and parent(m) == request)
@@ -302,7 +303,7 @@ def test_a_page_tells_where_the_notebook_is_after_a_rename(start_kernel: StartKe
     book, renamed, beside = (tmp_path / "a" / name for name in ("book.ipynb", "renamed.ipynb", "beside.txt"))
     book.write_text("{}")
     agent = prepare(start_kernel(JPY_SESSION_NAME=str(book)))
-    agent.run(f"from copilot_kernel.pages import page_comm\npage_comm.HELLO_SECONDS = page_comm.CALL_SECONDS = {LIMIT}")
+    agent.run(f"from copilot_kernel.pages import page\npage.HELLO_SECONDS = page.CALL_SECONDS = {LIMIT}")
     page = FakePage(agent, {"cell": ""})
     played(page, "return notebook.paths, tuple(await notebook.open_documents())")
     assert value(agent, "played") == ((str(book),), ((str(book),), (str(beside),)))
@@ -317,7 +318,7 @@ def test_a_page_tells_where_the_notebook_is_after_a_rename(start_kernel: StartKe
 
 def test_a_page_that_goes_is_reported_and_the_next_one_is_found(start_kernel: StartKernel) -> None:
     agent = prepare(start_kernel())
-    agent.run("from copilot_kernel.pages import page_comm\npage_comm.CALL_SECONDS = 0.3")
+    agent.run("from copilot_kernel.pages import page\npage.CALL_SECONDS = 0.3")
     gone = FakePage(agent, {"cell": ""})
     request = begin(agent, "await notebook.read(None, outputs=False)")
     opened = agent.see(lambda m: m["content"].get("target_name") == TARGET)
@@ -328,7 +329,7 @@ def test_a_page_that_goes_is_reported_and_the_next_one_is_found(start_kernel: St
         "NoPage",
         GONE,
     )
-    agent.run(f"page_comm.CALL_SECONDS = {LIMIT}")
+    agent.run(f"page.CALL_SECONDS = {LIMIT}")
     page = FakePage(agent, {"cell": ""}, _seen=len(agent.published))
     played(page, "await notebook.insert('x', 'code', None)")
     assert page.comm != gone.comm

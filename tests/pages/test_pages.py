@@ -1,12 +1,11 @@
 """Which page writes what a cell shows, and what one receives that has connected late."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
-import comm
 import pytest
 from copilot_kernel.output.cell import Cell, Request
 from copilot_kernel.pages.page_reporter import PageReporter
@@ -16,39 +15,39 @@ from copilot_kernel.views.permission_question import PermissionQuestion
 
 from ..limits import LIMIT
 from ..output.recording import ALLOW, call, question
+from .channels import Channel, Message
 
 PATH = "folder/book.ipynb"
-Message = dict[str, Any]
 
 
 class Kernel:
-    """Pages that answer, by their sessions, and what each of them receives. Stands in for ipykernel's kernel."""
+    """A kernel and its connections to pages, by their sessions. Stands in for ipykernel's, and for `PageComms`."""
 
     widgets_work = True
     stdin_socket = iopub_socket = None
 
     def __init__(self) -> None:
-        self.session, self._parent_ident = self, {"shell": b""}
+        self.session = self
         self.comm_manager = SimpleNamespace(widgets_seen=True, undrawn=False)
-        self.comms: dict[str, str] = {}
-        """The session of each comm's page."""
         self.answering: set[str] = set()
-        self.answers_at_once = False
-        """The page's answer is handled before `send` returns, as another thread may do."""
+        self.channels: list[Channel] = []
         self.sent: list[tuple[str, Message, Message]] = []
         self.pages = Pages(self)
         self._numbers = count(1)
+
+    def accept(self, connected: Callable[[Channel, Message], None]) -> None:
+        self.connected = connected
+
+    def open(self, session: str) -> Channel:
+        self.channels.append(Channel(session, self.answering))
+        self.channels[-1].says(hello=1, session=session, path=PATH)
+        return self.channels[-1]
 
     def _topic(self, topic: str) -> bytes:
         return topic.encode()
 
     def send(self, _: Any, kind: str, content: Message, parent: Message, ident: Any = None) -> None:
         self.sent.append((kind, content, parent))
-        if kind == "comm_open":
-            session = self.comms[content["comm_id"]] = parent["header"]["session"]
-            self.says(session, hello=1, session=session, path=PATH)
-        for asked in content.get("data", {}).get("calls", ()):
-            self.says(self.comms[content["comm_id"]], replies=[{"call": asked["call"], "result": {}}])
 
     def request(self, session: str, kind: str = "execute_request", **content: Any) -> Request:
         header = {"msg_id": f"{kind} {next(self._numbers)}", "msg_type": kind, "session": session}
@@ -57,16 +56,13 @@ class Kernel:
     def cell(self, session: str, cell_id: str = "c1", source: str = "Do it") -> Cell:
         return Cell(self, self.request(session, code=source), live=True, cell_id=cell_id)
 
-    def says(self, session: str, /, kind: str = "comm_msg", **data: Any) -> Request:
+    def channel(self, session: str) -> Channel:
+        return next(each for each in reversed(self.channels) if each.session == session)
+
+    def says(self, session: str, /, **data: Any) -> Request:
         """A message of a page, if it is there."""
-        request = self.request(session, kind, data=data)
-        id = next((id for id, each in reversed(self.comms.items()) if each == session), "")
-        if session in self.answering and (found := comm.get_comm_manager().comms.get(id)):
-            handle = found.handle_close if kind == "comm_close" else found.handle_msg
-            if self.answers_at_once:
-                handle(request.parent)
-            else:
-                asyncio.get_running_loop().call_soon(handle, request.parent)
+        request = self.request(session, "comm_msg", data=data)
+        self.channel(session).says(request, **data)
         return request
 
     async def run(self, session: str, **options: str) -> Cell:
@@ -81,25 +77,17 @@ class Kernel:
     async def connect(self, session: str) -> Message:
         """A page connects; what it has missed."""
         self.answering.add(session)
-        id = f"comm of {session} {next(self._numbers)}"
-        self.comms[id] = session
-        hello = {"hello": 1, "session": session, "path": PATH}
-        self.pages._connected(id, self.request(session, "comm_open", data=hello))
+        self.channels.append(Channel(session, self.answering))
+        self.connected(self.channels[-1], {"hello": 1, "session": session, "path": PATH})
         return await self.heard(session, "missed")
 
     async def leave(self, session: str) -> None:
-        self.says(session, "comm_close")
-        await asyncio.sleep(0)
+        self.channel(session).closed()
         self.answering.discard(session)
 
     def events(self, session: str) -> list[Message]:
         """What a page was told."""
-        comms = [(kind, content) for kind, content, _ in self.sent if kind == "comm_msg"]
-        return [
-            content["data"]
-            for _, content in comms
-            if self.comms[content["comm_id"]] == session and "event" in content["data"]
-        ]
+        return [data for each in self.channels if each.session == session for data in each.sent if "event" in data]
 
     async def heard(self, session: str, event: str) -> Message:
         async with asyncio.timeout(LIMIT):
@@ -118,14 +106,10 @@ class Kernel:
 
 
 @pytest.fixture
-def kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[Kernel]:
+def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """Pages that are gone are so at once."""
-    monkeypatch.setattr("copilot_kernel.pages.page_comm.HELLO_SECONDS", 0.05)
-    manager = comm.base_comm.CommManager()
-    monkeypatch.setattr(comm, "get_comm_manager", lambda: manager)
-    kernel = Kernel()
-    yield kernel
-    kernel.pages.close()
+    monkeypatch.setattr("copilot_kernel.pages.page.HELLO_SECONDS", 0.05)
+    return Kernel()
 
 
 def told(cell: Cell, *, cleared: bool = False) -> Message:
@@ -249,12 +233,6 @@ async def test_a_page_whose_connection_was_lost_gets_its_own_turns_again(kernel:
     assert kernel.events("second") == [{"event": "missed", "turns": [], "known": ["c1"], "elsewhere": ["c1"]}]
 
 
-async def test_an_answer_counts_however_soon_it_comes(kernel: Kernel) -> None:
-    kernel.answers_at_once = True
-    cell = await kernel.run("first")
-    assert kernel.pages.of(cell).is_there
-
-
 async def test_the_turn_of_a_page_that_never_answered_goes_to_the_next(kernel: Kernel) -> None:
     cell = kernel.cell("first")
     page = kernel.pages.of(cell)
@@ -262,35 +240,18 @@ async def test_the_turn_of_a_page_that_never_answered_goes_to_the_next(kernel: K
     assert page.is_there
 
 
-async def test_an_answer_counts_only_from_the_page_that_was_asked(kernel: Kernel) -> None:
+async def test_a_page_that_was_asked_answers_that_question_alone(kernel: Kernel) -> None:
     cell = await kernel.run("first")
-    kernel.answering.add("other")
-    await kernel.connect("other")
     asked = PermissionQuestion(question(call(1)))
     asking = asyncio.create_task(kernel.pages.of(cell).ask(asked))
     key = (await kernel.heard("first", "ask"))["key"]
-    comm_id = next(id for id, session in kernel.comms.items() if session == "first")
-    for session, answered in (("other", key), ("first", "1"), ("first", key)):
+    for answered, option in (("1", 0), (key, 99), (key, 0)):
         assert not asked.answer.done()
-        forged = {"hello": 1, "session": "first"}
-        for data in (forged, {"answer": answered, "option": 0}):
-            comm.get_comm_manager().comms[comm_id].handle_msg(kernel.request(session, "comm_msg", data=data).parent)
+        kernel.says("first", answer=answered, option=option)
+        await asyncio.sleep(0)
         await asyncio.sleep(0)
     assert asked.answer.result() == PermissionAnswer(ALLOW, "you")
     asking.cancel()
-
-
-async def test_a_page_whose_comm_another_notebook_carries_may_answer_and_leave(kernel: Kernel) -> None:
-    cell = kernel.cell("first")
-    page = kernel.pages.of(cell)
-    (comm_id,) = kernel.comms
-    handle = comm.get_comm_manager().comms[comm_id].handle_msg
-    handle(kernel.request("carrier", "comm_msg", data={"hello": 1, "session": "first", "path": PATH}).parent)
-    assert await page.known()
-    handle(kernel.request("carrier", "comm_msg", data={"path": "other.ipynb"}).parent)
-    await settled(lambda: page.path == "other.ipynb")
-    comm.get_comm_manager().comms[comm_id].handle_close(kernel.request("carrier", "comm_close").parent)
-    await settled(lambda: page.is_gone)
 
 
 async def test_a_page_that_opens_a_comm_while_the_kernel_does_is_there_with_its_own(kernel: Kernel) -> None:

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from ..errors import CopilotError
 from ..notebook.live import CellError, ChangedMeanwhile, NoPage, RunResult, VariableSummary
-from ..pages.page_comm import ABSENT
+from ..pages.page import ABSENT
 from ..pages.page_notebook import PageNotebook
 from ..places import notebook_at_start
 from ..rendering.plain import clean
@@ -80,9 +80,9 @@ class PythonNotebook(PageNotebook):
 
     async def run_cell(self, id: str, expected: str) -> RunResult:
         """Run a cell, as `LiveNotebook` says. The code that runs is `expected`."""
-        if self._page is None or self._runs is None:
+        if self.page is None or self._runs is None:
             raise NoPage(ABSENT)
-        request, code = await self._page.run(id, expected, uuid4().hex)
+        request, code = await self.page.run(id, expected, uuid4().hex)
         self.log.note("ran", id)
         count = None
         try:
@@ -91,7 +91,7 @@ class PythonNotebook(PageNotebook):
             result = await self._runs.run(expected, request, id)
             count = result.execution_count
         finally:
-            self._page.post("ran", id=id, execution_count=count)
+            self.page.post("ran", id=id, execution_count=count)
         return result
 
     async def run_python(self, code: str) -> RunResult:

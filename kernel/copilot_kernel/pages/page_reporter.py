@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..rendering.plain import one_line, visible_text
-from .page_comm import Page
+from .page import Page
 
 if TYPE_CHECKING:
     from ..views.open_question import OpenQuestion

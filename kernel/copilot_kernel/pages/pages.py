@@ -11,12 +11,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import comm
 
 from ..output.cell import Cell, Message, Request
-from .page_comm import TARGET, Page
+from .page import Page, PageChannel
+from .page_comm import PageComms
 
 MAX_ENDED = 20
 """Limit of ended turns that are kept until they are saved; the oldest are forgotten first."""
@@ -52,11 +50,10 @@ class ShownTurn:
 
 
 class Pages:
-    """The pages that have connected. Runs on the agent's loop; `kernel` is ipykernel's, or None without pages."""
+    """The pages that have connected. Runs on the agent's loop."""
 
-    def __init__(self, kernel: Any) -> None:
-        self._kernel = kernel
-        self._loop: asyncio.AbstractEventLoop | None = None
+    def __init__(self, comms: PageComms) -> None:
+        self._comms = comms
         # By the session of their messages, in the order of connection. A page that replaced another one also has the
         # session of that one, whose queued cells still run.
         self._pages: dict[str, Page] = {}
@@ -65,22 +62,20 @@ class Pages:
         self._turns: dict[str, ShownTurn] = {}
         self._choosing = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
-        if kernel is not None:
-            comm.get_comm_manager().register_target(TARGET, self._opened)
+        comms.accept(self._connected)
 
     def of(self, cell: Cell) -> Page:
         """Return the page that runs `cell`, whose turn begins.
 
         A page that did not answer for an earlier cell is asked again.
         """
-        self._loop = asyncio.get_running_loop()
+        self._comms.parent = cell.request.parent
         page = self._pages.get(cell.session)
         if page is not None and page.is_gone and cell.request_id not in self._turns:
             page.close()
             page = None
         if page is None:
-            page = Page(self._kernel, cell.request, self._heard, self._share, self._left)
-        page.belong_to(cell.request)
+            page = Page(self._comms.open(cell.session), self._heard, self._share, self._left)
         self._pages[cell.session] = self._last = page
         self._begin(cell, page)
         return page
@@ -98,18 +93,17 @@ class Pages:
 
     def close(self) -> None:
         """End all comms."""
-        if self._kernel is not None:
-            comm.get_comm_manager().unregister_target(TARGET, self._opened)
+        self._comms.close()
         for page in {*self._pages.values()}:
             page.close()
         self._pages.clear()
 
     # -- what a page says ---------------------------------------------------------------------------------------------
 
-    def _heard(self, page: Page, request: Request) -> None:
+    def _heard(self, page: Page, data: Message, request: Request | None) -> None:
         """Apply what `page` says of turns; ignore what is unknown, late or forged."""
-        match request.parent["content"].get("data"):
-            case {"take": str(id)} if turn := self._turns.get(id):
+        match data:
+            case {"take": str(id)} if (turn := self._turns.get(id)) and request:
                 turn.move(request)
                 if turn.count is not None:
                     turn.page.post("ended", turn=id, count=turn.count)
@@ -151,17 +145,8 @@ class Pages:
             turn.cells.append(cell)
             turn.count = None
 
-    def _opened(self, opened: Any, message: Message) -> None:
-        """Accept the comm of a page that has connected. Runs in the thread that handles comms."""
-        request = Request(self._kernel._parent_ident["shell"], message)
-        if self._loop is None:
-            opened.close()  # no page has run a cell: nothing was missed
-        else:
-            opened._closed = True  # a `PageComm` serves it from now on; this would close it when it is collected
-            self._loop.call_soon_threadsafe(self._connected, opened.comm_id, request)
-
-    def _connected(self, comm_id: str, request: Request) -> None:
-        page = Page(self._kernel, request, self._heard, self._share, self._left, comm_id)
+    def _connected(self, channel: PageChannel, hello: Message) -> None:
+        page = Page(channel, self._heard, self._share, self._left, hello)
         before = self._pages.get(page.session)
         if before is not None and before.session == page.session:
             before.become(page)  # its connection was lost; what was sent meanwhile may be, too

@@ -13,6 +13,11 @@ import { visible } from './text.js';
  * @typedef {import('@jupyterlab/services').Kernel.IComm} Comm
  * @typedef {import('@jupyterlab/services').Kernel.IKernelConnection} Kernel
  * @typedef {import('@jupyterlab/services').KernelMessage.ICommOpenMsg} CommOpen
+ * @typedef {object} Channel The way to who is at the other end.
+ * @property {(data: Record<string, any>, options?: {keep: boolean}) => any} send The message's future, which is kept if
+ *   something else will belong to it; undefined if the channel is closed.
+ * @property {(received: (data: Record<string, any>) => void, closed: () => void) => void} receive What to call from now on.
+ * @property {() => void} close
  * @typedef {{key: string, cell: string, title: string}} Waiting A question of a cell.
  * @typedef {{key: string, title: string, html: string, answers: import('./answers.js').Answers}} Ask A question that the page itself shows;
  *   `title` says on one line what `html` does.
@@ -22,6 +27,25 @@ import { visible } from './text.js';
 const TARGET = 'copilot.notebook';
 const VERSION = 1;
 const LOST = ['restarting', 'autorestarting', 'terminating', 'dead'];
+
+/** @param {Comm} comm @returns {Channel} */
+function channelOf(comm) {
+  return {
+    send: (data, { keep } = { keep: false }) => (comm.isDisposed ? undefined : comm.send(data, {}, [], !keep)),
+    receive(received, closed) {
+      comm.onClose = closed;
+      comm.onMsg = ({ content }) => {
+        const data = /** @type {Record<string, any>} */ (content.data);
+        if (data.event !== 'end') return received(data);
+        comm.dispose();
+        closed();
+      };
+    },
+    close() {
+      if (!comm.isDisposed) comm.close();
+    },
+  };
+}
 
 /** What one kernel has reported about its agent, and the way back. */
 export class Connection {
@@ -38,7 +62,7 @@ export class Connection {
   answered = {};
   /** @type {Map<string, Ask>} */
   asks = new Map();
-  #comm;
+  #channel;
   #shell;
   #listener;
   /** @type {string | undefined} */
@@ -52,20 +76,19 @@ export class Connection {
   isOpening = false;
 
   /**
-   * @param {NotebookDocument} document @param {NotebookPanel} panel @param {Comm} comm
+   * @param {NotebookDocument} document @param {NotebookPanel} panel @param {Channel} channel
    * @param {import('@jupyterlab/application').JupyterFrontEnd} app @param {Listener} listener
    */
-  constructor(document, panel, comm, app, listener) {
+  constructor(document, panel, channel, app, listener) {
     this.panel = panel;
     this.document = document;
-    this.#comm = comm;
+    this.#channel = channel;
     this.#shell = app.shell;
     this.#listener = listener;
     /** Without the name of the drive. @param {string} path */
     this.#localPath = path => app.serviceManager.contents.localPath(path);
     this.#language = languageOf(app, panel);
-    this.#missed = new MissedTurns(panel, document, this.#language, data =>
-      comm.isDisposed ? undefined : comm.send(data, {}, [], false));
+    this.#missed = new MissedTurns(panel, document, this.#language, data => channel.send(data, { keep: true }));
     panel.context.pathChanged.connect(this.#renamed, this);
   }
 
@@ -75,7 +98,7 @@ export class Connection {
   }
 
   #renamed() {
-    if (!this.#comm.isDisposed) this.#comm.send({ path: this.path });
+    this.#channel.send({ path: this.path });
   }
 
   /** All that waits for an answer; without `cell`, where the page itself asks. @returns {{key: string, title: string, cell?: string}[]} */
@@ -107,18 +130,18 @@ export class Connection {
   /** Answer a question of `asks`; it stays while a rule may be refused. @param {string} key @param {import('./answers.js').Reply} reply */
   answer(key, reply) {
     if (!this.asks.has(key)) return;
-    if (!this.#comm.isDisposed) this.#comm.send({ answer: key, ...reply });
+    this.#channel.send({ answer: key, ...reply });
     if (!reply.rule) this.#onAnswered(key);
   }
 
   /** Somebody looks: the page that writes may have gone without a word. */
   look() {
-    if (this.#waits && !this.#comm.isDisposed) this.#comm.send({ look: true });
+    if (this.#waits) this.#channel.send({ look: true });
   }
 
   /** The page goes, or no longer shows the notebook: another one may write on. */
   leave() {
-    if (!this.#comm.isDisposed) this.#comm.close();
+    this.#channel.close();
   }
 
   /** The kernel has gone, or closed the comm: nothing runs, nothing is asked any more. */
@@ -136,14 +159,13 @@ export class Connection {
 
   /** @param {Record<string, any>[]} calls */
   #reply(calls) {
-    const replies = calls.map(call => this.#outcome(call));
-    if (!this.#comm.isDisposed) this.#comm.send({ replies });
+    this.#channel.send({ replies: calls.map(call => this.#outcome(call)) });
   }
 
   /** @param {Record<string, any>} call @returns {Record<string, any>} */
   #outcome({ call, op, args }) {
     try {
-      const result = op === 'documents' ? this.#documents() : this.document.perform(op, args ?? {}, this.#comm);
+      const result = op === 'documents' ? this.#documents() : this.document.perform(op, args ?? {}, this.#channel);
       return { call, result };
     } catch (error) {
       const kind = error instanceof OperationError ? error.kind : 'failed';
@@ -167,7 +189,7 @@ export class Connection {
     if (elsewhere) {
       if (state === 'working') this.#missed.elsewhere([cell], hasBegun);
     } else if (state === 'working') {
-      this.#askingCell = this.document.askingCell();
+      this.#askingCell = this.document.isRunning(cell) ? cell : undefined;
       if (this.#askingCell) { // else it has begun before the page was loaded
         this.#missed.began(this.#askingCell);
         this.#listener.turnBegan(this);
@@ -328,17 +350,12 @@ export class Connections {
   /** @param {NotebookPanel} panel @param {Kernel} kernel @param {Comm} comm @param {(hello: Record<string, any>) => void} greet */
   #connect(panel, kernel, comm, greet) {
     this.#end(panel);
-    const connection = new Connection(this.documentOf(panel), panel, comm, this.#app, this.#listener);
+    const channel = channelOf(comm);
+    const connection = new Connection(this.documentOf(panel), panel, channel, this.#app, this.#listener);
     this.#connections.set(panel, connection);
-    comm.onClose = () => {
+    channel.receive(data => connection.receive(data), () => {
       if (this.of(panel) === connection) this.#end(panel);
-    };
-    comm.onMsg = ({ content }) => {
-      const data = /** @type {Record<string, any>} */ (content.data);
-      if (data.event !== 'end') return connection.receive(data);
-      comm.dispose();
-      comm.onClose?.(/** @type {any} */ (undefined));
-    };
+    });
     const { name, version } = this.#app;
     const { clientId: session, handleComms: widgets } = kernel; // where there are no comms, there are no widgets
     greet({ hello: VERSION, session, path: connection.path, app: name, version, widgets });

@@ -7,7 +7,7 @@ import { bounded, difference, portable } from './text.js';
  * @typedef {import('@jupyterlab/notebook').NotebookPanel} NotebookPanel
  * @typedef {import('@jupyterlab/cells').Cell} Cell
  * @typedef {import('@jupyterlab/cells').CodeCell} CodeCell
- * @typedef {import('@jupyterlab/services').Kernel.IComm} Comm
+ * @typedef {import('./connection.js').Channel} Channel
  * @typedef {Record<string, any>} Args
  * @typedef {{id: string, top: number}} Place A cell in view, and where its top is.
  */
@@ -55,10 +55,10 @@ export class NotebookDocument {
 
   /**
    * Do one operation of the kernel's.
-   * @param {string} op @param {Args} args @param {Comm} comm
+   * @param {string} op @param {Args} args @param {Channel} channel
    * @returns {any} The result, or an OperationError is thrown.
    */
-  perform(op, args, comm) {
+  perform(op, args, channel) {
     switch (op) {
       case 'read': return this.read(args);
       case 'insert': return this.insert(args);
@@ -66,7 +66,7 @@ export class NotebookDocument {
       case 'delete': return this.delete(args);
       case 'move': return this.move(args);
       case 'clear': return this.clear(args);
-      case 'run': return this.run(args, comm);
+      case 'run': return this.run(args, channel);
       case 'show': return this.#showUnlessTyping(args.id);
       case 'restart': return this.#restart();
       default: throw new OperationError('invalid', `The page knows no operation '${op}'.`);
@@ -78,9 +78,7 @@ export class NotebookDocument {
   /** @param {Args} args */
   read({ ids, outputs = false, limit = 4000 }) {
     const chosen = Array.isArray(ids) ? ids.map(id => this.#index(id)) : this.#shared.cells.keys();
-    const cells = [...chosen].map(index => this.#described(index, outputs, limit));
-    const asking = this.askingCell();
-    return asking ? { cells, asking } : { cells };
+    return { cells: [...chosen].map(index => this.#described(index, outputs, limit)) };
   }
 
   /** @param {number} index @param {boolean} outputs @param {number} limit */
@@ -95,10 +93,9 @@ export class NotebookDocument {
     return { ...described, execution_count: code.execution_count, running: this.#isRunning(code), ...shown };
   }
 
-  /** The cell that waits for the agent: the one that runs, but not by the agent. */
-  askingCell() {
-    const waiting = this.#shared.cells.find(cell => this.#isRunning(cell) && !this.#runs.has(cell.getId()));
-    return waiting?.getId();
+  /** @param {string} id */
+  isRunning(id) {
+    return this.has(id) && this.#isRunning(this.#shared.cells[this.#index(id)]);
   }
 
   /** @param {any} cell */
@@ -109,15 +106,15 @@ export class NotebookDocument {
   // -- changing --------------------------------------------------------------------------------------------------------
 
   /**
-   * Below `after`, at the top for null; without it below the asking cell. `deleted` is a whole cell that comes back.
+   * Below `after`, at the top for null. `deleted` is a whole cell that comes back.
    * @param {Args} args
    */
-  insert({ deleted = {}, source = deleted.source, type = deleted.cell_type, after = this.askingCell() }) {
+  insert({ deleted = {}, source = deleted.source, type = deleted.cell_type, after }) {
     if (typeof source !== 'string' || !TYPES.includes(type)) {
       throw new OperationError('invalid', 'A new cell needs a source and a type: code, markdown or raw.');
     }
     if (this.has(deleted.id)) throw new OperationError('changed', `Cell ${deleted.id} is there again.`);
-    const index = after === undefined ? this.#shared.cells.length : this.#indexBelow(after);
+    const index = this.#indexBelow(after);
     const metadata = type === 'code' ? { trusted: true } : {};
     const cell = { cell_type: type, metadata, ...(this.#deleted.get(deleted.id) ?? deleted), source };
     let inserted = '';
@@ -241,9 +238,9 @@ export class NotebookDocument {
   /**
    * Ask the kernel to run a cell. The message itself is the parent of all that comes of it, so that JupyterLab's own
    * output area shows it, inputs and widgets included.
-   * @param {Args} args @param {Comm} comm
+   * @param {Args} args @param {Channel} channel
    */
-  run({ id, expected, run }, comm) {
+  run({ id, expected, run }, channel) {
     this.#cellWith(id, expected);
     this.#mustNotRun(id);
     const cell = this.codeCell(id);
@@ -252,7 +249,7 @@ export class NotebookDocument {
     cell.model.executionState = 'running';
     cell.setPrompt('*');
     this.#runs.add(id);
-    receive(cell, comm.send({ run, id, code: expected }, {}, [], false));
+    receive(cell, channel.send({ run, id, code: expected }, { keep: true }));
     this.#flash(id).inputHidden = false;
     return {};
   }
@@ -312,7 +309,7 @@ export class NotebookDocument {
 
   /** @param {string} id */
   #mustNotRun(id) {
-    if (this.#isRunning(this.#shared.cells[this.#index(id)])) throw new OperationError('invalid', `Cell ${id} runs now.`);
+    if (this.isRunning(id)) throw new OperationError('invalid', `Cell ${id} runs now.`);
   }
 
   // -- showing ---------------------------------------------------------------------------------------------------------
