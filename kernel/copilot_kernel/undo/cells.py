@@ -177,6 +177,6 @@ async def _restore(notebook: LiveNotebook, change: CellChange) -> Sequence[str]:
         state = await notebook.read(None, outputs=False)
         is_there = change.above is None or any(cell.id == change.above for cell in state.cells)
         cell = {"cell_type": change.type, **change.whole, "id": change.id, "source": change.before}
-        last = state.cells[-1].id if state.cells else None
-        return await notebook.bring_back(cell, change.above if is_there else state.asking or last)
+        below = state.asking or next((each.id for each in reversed(state.cells)), None)
+        return await notebook.bring_back(cell, change.above if is_there else below)
     return ()
