@@ -151,6 +151,24 @@ def test_nothing_is_done_to_a_cell_that_changed_or_is_missing_or_may_not_be_chan
         assert not any("run" in each for each in driven.heard())
 
 
+def test_of_cells_that_run_or_wait_only_the_one_that_asks_is_edited(context: BrowserContext, lab: Lab) -> None:
+    with DrivenNotebook(context, lab, "queued", "x = 1", "y = 2") as driven:
+        x, y = driven.ids()
+        driven.notebook.run(1, wait=False)
+        source = driven.call("read", ids=[driven.id])["result"]["cells"][0]["source"]
+        asks = {"id": driven.id, "expected": source, "source": f"{source} # more"}
+        edits = [
+            {"id": x, "expected": "x = 1", "source": "x = 2", "asking": driven.id},
+            asks,
+            {**asks, "asking": driven.id},
+            {"id": y, "expected": "y = 2", "source": "y = 3", "asking": driven.id},
+        ]
+        replies = driven.calls(*(("edit", each) for each in edits))
+        errors = [{"kind": "invalid", "message": f"Cell {id} runs now or waits to run."} for id in (x, driven.id)]
+        assert replies == [*({"error": each} for each in errors), {"result": {}}, {"result": {}}]
+        assert driven.sources() == ["x = 1", "y = 3"]
+
+
 @pytest.mark.parametrize("make", [new_code_cell, new_markdown_cell])
 def test_a_cell_with_other_line_ends_is_edited(context: BrowserContext, lab: Lab, make: Any) -> None:
     name = f"line-ends-{make.__name__}"

@@ -54,6 +54,13 @@ async def test_the_first_cell_is_inserted_below_the_one_that_asks_also_when_the_
     assert (await cells.snapshot()).asking == "asks"
 
 
+async def test_the_page_is_told_which_cell_asks_when_one_is_edited() -> None:
+    cells = Shown("asks")
+    await cells.edit("a", "x = 1", "x = 2")
+    ((edit,),) = [data["calls"] for data in cells.channel.sent]
+    assert edit["args"] == {"id": "a", "expected": "x = 1", "source": "x = 2", "asking": "asks"}
+
+
 async def test_a_page_asks_and_runs_without_a_cell_that_waits() -> None:
     shown = Shown()
     asked = PermissionQuestion(question(call(1)))

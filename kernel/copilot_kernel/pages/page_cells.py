@@ -74,7 +74,7 @@ class PageCells(LiveNotebook):
     async def edit(self, id: str, expected: str, source: str, type: CellType | None = None) -> None:
         """Edit a cell, as `LiveNotebook` says."""
         wanted = {"type": type} if type else {}
-        reply = await self._call("edit", id=id, expected=expected, source=source, **wanted)
+        reply = await self._call("edit", id=id, expected=expected, source=source, asking=self.asking, **wanted)
         was = reply.get("was")
         self.log.edited(id, expected, source, (was, type) if type and was in TYPES else None)
 

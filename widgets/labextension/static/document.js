@@ -125,11 +125,16 @@ export class NotebookDocument {
     return { id: inserted, left_out: cell.left_out };
   }
 
-  /** Replaces only what differs, so that cursors stay; with a `type`, returns that before. @param {Args} args */
-  edit({ id, expected, source, type }) {
+  /**
+   * Replaces only what differs, so that cursors stay; with a `type`, returns that before. A cell that waits to run may run
+   * what it holds then: only the one that asks, whose source has been sent, can be edited while it runs.
+   * @param {Args} args
+   */
+  edit({ id, expected, source, type, asking }) {
     if (typeof source !== 'string') throw new OperationError('invalid', 'An edit needs a source.');
     const cell = this.#cellWith(id, expected);
     const was = cell.cell_type;
+    if (id !== asking) this.#mustNotRun(id);
     if (cell.getMetadata('editable') === false) throw new OperationError('invalid', `Cell ${id} is read-only.`);
     if (/\r/.test(expected) || (type ?? was) !== was) {
       this.#remake(id, source, type ?? was);
@@ -309,7 +314,7 @@ export class NotebookDocument {
 
   /** @param {string} id */
   #mustNotRun(id) {
-    if (this.isRunning(id)) throw new OperationError('invalid', `Cell ${id} runs now.`);
+    if (this.isRunning(id)) throw new OperationError('invalid', `Cell ${id} runs now or waits to run.`);
   }
 
   // -- showing ---------------------------------------------------------------------------------------------------------
