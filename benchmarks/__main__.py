@@ -19,6 +19,7 @@ from . import (
     rendering,
     sandbox,
     serving,
+    shape,
     startup,
     streaming,
     undo,
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[..., Report]] = {
     "undo": undo.run,
     "sandbox": sandbox.run,
     "walks": walks.run,
+    "shape": shape.run,
     "chaos": chaos.run,
 }
 

@@ -33,8 +33,8 @@ from asyncio import get_running_loop, wrap_future
 from contextlib import nullcontext
 from types import SimpleNamespace
 from IPython.display import display
+from copilot_kernel.output.questions import Card
 from copilot_kernel.output.cell import GUARD_SECONDS
-from copilot_kernel.views.open_question import Card
 from copilot_kernel.views.permission_question import PermissionQuestion
 from pickle import loads
 

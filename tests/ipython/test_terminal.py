@@ -13,7 +13,7 @@ from typing import Any
 import pexpect
 import psutil
 import pytest
-from copilot_kernel.ipython.cell import ShellCell
+from copilot_kernel.ipython.cell import shell_cell
 
 from ..agent.command import COMMAND
 from ..jupyter.front_end import no_settings, until
@@ -70,7 +70,7 @@ async def test_a_question_that_was_withdrawn_is_not_asked_any_more(monkeypatch: 
     prompts: list[str] = []
     monkeypatch.setattr("builtins.input", lambda prompt: prompts.append(prompt) or "yes")
     calls: SimpleQueue[Any] = SimpleQueue()
-    cell = ShellCell(None, calls, live=True)
+    cell = shell_cell(None, calls, live=True)
     first, second = (asyncio.create_task(cell.input(prompt)) for prompt in ("First? ", "Second? "))
     withdrawn = await asyncio.to_thread(calls.get, timeout=LIMIT)
     first.cancel()

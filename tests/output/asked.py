@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from copilot_kernel.acp.messages import Location
 from copilot_kernel.conversation.model import Notice
-from copilot_kernel.output.questions import Questions
+from copilot_kernel.output.questions import Card, Questions, ShownQuestion
 from copilot_kernel.pages.page_reporter import PageReporter
 from copilot_kernel.permissions.question import PermissionAnswer, Question
-from copilot_kernel.views.open_question import Card, OpenQuestion
 from copilot_kernel.views.permission_question import PermissionQuestion
 
 from ..limits import LIMIT, until
@@ -69,7 +68,7 @@ class Place:
     def put(self, line: Notice) -> None:
         """Nobody reads it."""
 
-    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
+    def open_question(self, question: ShownQuestion) -> Callable[[Notice], None]:
         self.shown.append(question.bundle)
         self.buttons.append(question.buttons)
         self.cards.append(question.card)

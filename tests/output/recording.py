@@ -12,6 +12,7 @@ from uuid import uuid4
 from copilot_kernel.acp.messages import PermissionOption
 from copilot_kernel.conversation.model import Message, Notice, ToolCall
 from copilot_kernel.conversation.text import GrowingText
+from copilot_kernel.output.vs_code import Traits
 from copilot_kernel.permissions.question import Question
 from copilot_kernel.rendering.report import CELL
 
@@ -73,8 +74,12 @@ class RecordingCell:
 
     def __init__(self, live: bool = True, cell_id: str | None = "cell", seen: bool = True) -> None:
         self.live, self.cell_id = live, cell_id if live else None
-        self.session, self.front_end = "the page that runs the cell", SimpleNamespace(widgets_seen=seen, undrawn=False)
+        self.session, self.front_end = (
+            "the page that runs the cell",
+            SimpleNamespace(widgets_seen=seen, undrawn=False, known=self.known),
+        )
         self.widgets = live and cell_id is not None
+        self.traits = Traits()
         self.sent: list[tuple[str, Bundle]] = []
         self.metadata: list[Any] = []
         self.prompts: list[str] = []
@@ -114,7 +119,7 @@ class RecordingCell:
     def stream(self, text: str) -> None:
         self._send("stream", {"text/plain": text}, object(), None)
 
-    async def widgets_known(self) -> None:
+    async def known(self) -> None:
         """They are."""
 
     def busy(self) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from copilot_kernel.conversation.model import Entry, Notice
 from copilot_kernel.output.output_area import OutputArea
+from copilot_kernel.output.questions import ShownQuestion
 from copilot_kernel.rendering.entry import render, render_group, render_text
 from copilot_kernel.rendering.status import render_status
 
@@ -33,15 +33,9 @@ class Card:
         self._sheet.withdrawn[self._words] = len(self._sheet.cell.sent)
 
 
-@dataclass
-class Asked:
-    """What an output area needs of an open question."""
-
-    entry_id: int
-    bundle: Bundle
-    buttons: Bundle | None = None
-    card: Card | None = None
-    shown: asyncio.Event = field(default_factory=asyncio.Event)
+def asked(entry_id: int, bundle: Bundle, buttons: Bundle | None = None, card: Card | None = None) -> ShownQuestion:
+    """A question as an output area gets it."""
+    return ShownQuestion(entry_id, asyncio.Event(), bundle, buttons, card)
 
 
 class Sheet:
@@ -73,8 +67,7 @@ class Sheet:
     ) -> Callable[[Notice], None]:
         """Open a question about a call; what closes it."""
 
-        asked = Asked(about, question, buttons, card=Card(self, question["text/plain"]))
-        close = self.area.open_question(asked)
+        close = self.area.open_question(asked(about, question, buttons, Card(self, question["text/plain"])))
         self.loop.pass_time(then)
         return close
 

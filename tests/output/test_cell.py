@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import zmq
 from copilot_kernel.jupyter.comms import KernelComm
-from copilot_kernel.output.cell import Cell, Request
+from copilot_kernel.output.cell import Cell, MessageChannel, Request
 from copilot_kernel.rendering.plain import encodable
 from jupyter_client.session import Session
 
@@ -33,14 +33,12 @@ class Wire:
             session=SimpleNamespace(send=self.send, recv=self.session.recv),
             stdin_socket=self.ours,
             iopub_socket=None,
-            widgets_work=True,
-            comm_manager=SimpleNamespace(widgets_seen=False, undrawn=False),
             _topic=str.encode,
             get_parent=lambda channel: {"header": {"msg_id": "another"}},
         )
         self.kernel = kernel
         return Cell(
-            kernel,
+            MessageChannel(kernel, SimpleNamespace(widgets_seen=False, undrawn=False)),
             Request([b"front end"], {"header": {"msg_id": "this cell", "session": "page"}}),
             live=live,
             cell_id=cell_id,

@@ -5,7 +5,7 @@ from copilot_kernel.output.console import Console
 from copilot_kernel.views.pacer import MAX_PER_SECOND
 
 from .recording import Loop, RecordingCell, call, notice, said, spoken
-from .sheet import Asked
+from .sheet import asked
 
 
 def console(*entries: Entry) -> tuple[Console, RecordingCell, Loop]:
@@ -65,7 +65,7 @@ def test_what_is_not_over_is_printed_at_the_end() -> None:
 
 def test_a_question_is_printed_below_what_was_said() -> None:
     sheet, cell, _ = console(said(1, "I edit."), call(2, "waiting"))
-    close = sheet.open_question(Asked(2, {"text/plain": "May it?"}))
+    close = sheet.open_question(asked(2, {"text/plain": "May it?"}))
     close(notice(-1, "Allowed"))
     sheet.put(call(2, decision="allowed by you"))
     assert cell.printed == "I edit.\nMay it?\n✓ Step 2 · allowed by you\n"

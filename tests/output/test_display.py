@@ -8,8 +8,7 @@ from copilot_kernel.acp.messages import TextBlock, UsageUpdate
 from copilot_kernel.chat import TurnEnd, TurnOutcome
 from copilot_kernel.conversation.model import Attachment, Message, Notice
 from copilot_kernel.output.display import Display
-from copilot_kernel.output.questions import ACTIVITY_SECONDS
-from copilot_kernel.output.slots import MAX_QUESTIONS
+from copilot_kernel.output.questions import ACTIVITY_SECONDS, MAX_QUESTIONS
 from copilot_kernel.pages.page_reporter import PageReporter
 from copilot_kernel.rendering.entry import render
 from copilot_kernel.views.open_question import AskLine, OpenQuestion

@@ -259,8 +259,8 @@ def test_a_turn_that_answers_at_once_shows_no_status() -> None:
 
 
 async def test_a_message_without_end_is_cut_where_it_says_so_and_shows_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("copilot_kernel.rendering.pieces.MAX_MESSAGE_CHARS", 100)
-    monkeypatch.setattr("copilot_kernel.rendering.pieces.END_CHARS", 20)
+    monkeypatch.setattr("copilot_kernel.rendering.blocks.MAX_MESSAGE_CHARS", 100)
+    monkeypatch.setattr("copilot_kernel.rendering.blocks.END_CHARS", 20)
     words = [*["word "] * 49, "\u202eend"]
     whole, sheet = shown(said(1, *words)), Sheet()
     for end in range(1, 50):

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from copilot_kernel.output.output_area import AFTER_ANSWER, WIDGET_VIEW
-from copilot_kernel.output.slots import MAX_QUESTIONS
+from copilot_kernel.output.questions import MAX_QUESTIONS
 
 from .recording import call, notice, said
-from .sheet import END, LONG_AGO, QUESTION, Asked, Card, Sheet, group, passing, text
+from .sheet import END, LONG_AGO, QUESTION, Card, Sheet, asked, group, passing, text
 
 OTHER = {"text/plain": "Really?"}
 WAITING = call(1, "waiting")
@@ -117,8 +117,8 @@ def test_a_question_about_what_stands_further_up_has_its_buttons_below_it_at_the
 def test_a_question_that_was_never_sent_leaves_no_empty_display() -> None:
     sheet = Sheet()
     sheet.area.put(WAITING)
-    asked = Asked(1, QUESTION, BUTTONS, Card(sheet, "one"))
-    sheet.area.open_question(asked)(notice(-1, "withdrawn"))
+    question = asked(1, QUESTION, BUTTONS, Card(sheet, "one"))
+    sheet.area.open_question(question)(notice(-1, "withdrawn"))
     sheet.loop.pass_time(LONG_AGO)
     assert (sheet.outputs, [*sheet.withdrawn]) == ([group(WAITING)], ["one"])
 

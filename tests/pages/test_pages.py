@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from copilot_kernel.output.cell import Cell, Request
+from copilot_kernel.output.cell import Cell, MessageChannel, Request
 from copilot_kernel.pages.page_reporter import PageReporter
 from copilot_kernel.pages.pages import MAX_ENDED, Pages
 from copilot_kernel.permissions.question import PermissionAnswer
@@ -23,12 +23,10 @@ PATH = "folder/book.ipynb"
 class Kernel:
     """A kernel and its connections to pages, by their sessions. Stands in for ipykernel's, and for `PageComms`."""
 
-    widgets_work = True
     stdin_socket = iopub_socket = None
 
     def __init__(self) -> None:
         self.session = self
-        self.comm_manager = SimpleNamespace(widgets_seen=True, undrawn=False)
         self.answering: set[str] = set()
         self.channels: list[Channel] = []
         self.sent: list[tuple[str, Message, Message]] = []
@@ -54,7 +52,8 @@ class Kernel:
         return Request(b"", {"header": header, "content": content})
 
     def cell(self, session: str, cell_id: str = "c1", source: str = "Do it") -> Cell:
-        return Cell(self, self.request(session, code=source), live=True, cell_id=cell_id)
+        channel = MessageChannel(self, SimpleNamespace(widgets_seen=True, undrawn=False))
+        return Cell(channel, self.request(session, code=source), live=True, cell_id=cell_id)
 
     def channel(self, session: str) -> Channel:
         return next(each for each in reversed(self.channels) if each.session == session)

@@ -72,7 +72,8 @@ class Kernel:
 def again(live: bool = True, cell_id: str = "cell", request_id: str = "") -> RecordingCell:
     """The cell, run once more."""
     cell = RecordingCell(live)
-    cell.cell_id, cell.widgets = cell_id, False
+    cell.cell_id = cell.saved_id = cell_id
+    cell.widgets = False
     cell.request_id = request_id or cell.request_id
     return cell
 

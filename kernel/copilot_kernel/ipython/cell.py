@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from ..output.cell import Cell
+from ..output.cell import Cell, CellChannel, Message, MessageChannel, Request
 from .front_end import WidgetSupport, clicks_arrive, request
 
 if TYPE_CHECKING:
@@ -29,96 +29,67 @@ Calls = SimpleQueue[Call | None]
 """Calls for the thread that waits for the agent; None ends the wait."""
 
 
-class _StockKernel:
-    """ipykernel's kernel with the interface that `Cell` needs. `clicks`: they can arrive while the cell waits."""
-
-    def __init__(self, kernel: Any, widgets: WidgetSupport, clicks: bool) -> None:
-        self.session, self.iopub_socket, self.stdin_socket = kernel.session, kernel.iopub_socket, kernel.stdin_socket
-        self.comm_manager, self._kernel = widgets, kernel
-        self._clicks = clicks and clicks_arrive(kernel)
-
-    @property
-    def widgets_work(self) -> bool:
-        return self._clicks
-
-    def _topic(self, topic: str) -> bytes:
-        name: bytes = self._kernel._topic(topic)
-        return name
-
-
-def magic_wording() -> Wording:
-    """The wording of a Python notebook and of IPython's terminal."""
-    from ..commands.command_table import TABLE
-    from ..rendering.report import Wording
-
-    return Wording(prefix="%copilot %", commands=frozenset(TABLE))
-
-
-class IPythonCell(Cell):
-    """The cell that runs now. `loop` is the kernel's, where the cell is awaited; None where it blocks its thread."""
-
-    def __init__(self, kernel: Any, widgets: WidgetSupport, loop: asyncio.AbstractEventLoop | None) -> None:
-        asked = request(kernel)
-        content, metadata = asked.parent.get("content", {}), asked.parent.get("metadata") or {}
-        live = bool(content.get("allow_stdin"))
-        stock = _StockKernel(kernel, widgets, clicks=loop is not None)
-        super().__init__(stock, asked, live=live, cell_id=metadata.get("cellId"))
-        self._ipykernel, self._widgets, self._loop = kernel, widgets, loop
+class PythonChannel(CellChannel):
+    """The channel of a cell of Python, where commands begin with the magic."""
 
     @property
     def wording(self) -> Wording:
-        """Words for a cell of Python, where commands begin with the magic."""
-        return magic_wording()
+        """Words for a Python notebook and IPython's terminal."""
+        from ..commands.command_table import TABLE
+        from ..rendering.report import Wording
 
-    async def widgets_known(self) -> None:
-        """Wait until it is known whether the front end has widgets."""
-        await self._widgets.known()
+        return Wording(prefix="%copilot %", commands=frozenset(TABLE))
+
+
+class StockChannel(PythonChannel, MessageChannel):
+    """The channel of a cell that ipykernel runs. `loop` is the kernel's, where the cell is awaited; None where it
+    blocks its thread.
+    """
+
+    def __init__(self, kernel: Any, widgets: WidgetSupport, loop: asyncio.AbstractEventLoop | None) -> None:
+        super().__init__(kernel, widgets if loop is not None and clicks_arrive(kernel) else None)
+        self._shell_parent, self._loop = getattr(kernel, "_shell_parent", None), loop
 
     @contextmanager
-    def owning(self) -> Iterator[None]:
+    def owning(self, parent: Message) -> Iterator[None]:
         """ipykernel's comms look into the context for the request that they belong to."""
-        parent = self._ipykernel._shell_parent
-        token = parent.set(self.request.parent)
+        assert self._shell_parent is not None, "there are no widgets without it"
+        token = self._shell_parent.set(parent)
         try:
             yield
         finally:
-            parent.reset(token)
+            self._shell_parent.reset(token)
 
-    async def _answer(self, prompt: str) -> str:
-        """Answer on the kernel's loop: the socket is not for two threads."""
+    async def read_line(self, prompt: str, request: Request) -> str:
+        """Ask on the kernel's loop: the socket is not for two threads."""
         if self._loop is None:
-            return await super()._answer(prompt)
-        asking = asyncio.run_coroutine_threadsafe(super()._answer(prompt), self._loop)
+            return await super().read_line(prompt, request)
+        asking = asyncio.run_coroutine_threadsafe(super().read_line(prompt, request), self._loop)
         return await asyncio.wrap_future(asking)
 
 
-class ShellCell(Cell):
-    """A cell whose output IPython prints or captures. The waiting thread runs `calls`."""
+def notebook_cell(kernel: Any, widgets: WidgetSupport, loop: asyncio.AbstractEventLoop | None) -> Cell:
+    """Return the cell that runs now; see `StockChannel`."""
+    asked = request(kernel)
+    content, metadata = asked.parent.get("content", {}), asked.parent.get("metadata") or {}
+    channel = StockChannel(kernel, widgets, loop)
+    return Cell(channel, asked, live=bool(content.get("allow_stdin")), cell_id=metadata.get("cellId"))
 
-    def __init__(self, shell: Any, calls: Calls, *, live: bool) -> None:
+
+class ShellChannel(PythonChannel):
+    """The channel of a cell whose output IPython prints or captures. The waiting thread runs `calls`."""
+
+    def __init__(self, shell: Any, calls: Calls) -> None:
         self._shell, self._calls = shell, calls
-        self._asking = asyncio.Lock()
-        self.live, self.cell_id, self.widgets = live, None, False
-        self.session = self.request_id = self.source = self.saved_id = self._left_empty = ""  # a terminal has none
-        self.shown = {}
 
-    @property
-    def wording(self) -> Wording:
-        """Words for a cell of Python, where commands begin with the magic."""
-        return magic_wording()
-
-    @contextmanager
-    def owning(self) -> Iterator[None]:
-        """There are no widgets."""
-        yield
-
-    def _send(self, msg_type: str, content: dict[str, Any]) -> None:
+    def send(self, msg_type: str, content: Message, parent: Message) -> None:
+        """Print what is shown; nothing else is seen."""
         if msg_type == "stream":
             print(content["text"], end="", flush=True)
         elif msg_type in ("display_data", "update_display_data"):
             self._shell.display_pub.publish(content["data"], content["metadata"])
 
-    async def _answer(self, prompt: str) -> str:
+    async def read_line(self, prompt: str, request: Request) -> str:
         """Ask on the thread that waits, where Ctrl-C arrives."""
         answer: Future[str] = Future()
 
@@ -132,3 +103,8 @@ class ShellCell(Cell):
 
         self._calls.put(Call(ask, raises=True))
         return await asyncio.wrap_future(answer)
+
+
+def shell_cell(shell: Any, calls: Calls, *, live: bool) -> Cell:
+    """Return a cell of a terminal, or one whose output is captured; see `ShellChannel`. It has no request."""
+    return Cell(ShellChannel(shell, calls), Request(None, {}), live=live, cell_id=None)

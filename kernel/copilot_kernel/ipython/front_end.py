@@ -22,7 +22,6 @@ from typing import Any
 from comm import get_comm_manager
 
 from ..output.cell import Cell, Request, message_type
-from ..output.vs_code import is_cell
 
 Handler = Callable[[Any, Any, dict[str, Any]], Any]
 
@@ -213,13 +212,12 @@ class WidgetSupport:
     """Widget support of the front end that runs the cells: one without closes the first widget that it hears of."""
 
     def __init__(self) -> None:
-        self.widgets_seen = False
-        self.undrawn = False
+        self.widgets_seen = self.undrawn = False
         self._probe: asyncio.Task[None] | None = None
 
     def probe(self, cell: Cell) -> None:
-        """Start finding out, once; called on the loop thread. VS Code refuses none: see `questions.py`."""
-        if self._probe is None and cell.widgets and not is_cell(cell.cell_id):
+        """Start finding out, once; called on the loop thread. See `Traits.draw_seconds`."""
+        if self._probe is None and cell.widgets and not cell.traits.draw_seconds:
             self._probe = asyncio.create_task(self._find_out(cell))
 
     async def known(self) -> None:

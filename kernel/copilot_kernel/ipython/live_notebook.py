@@ -10,11 +10,11 @@ from uuid import uuid4
 
 from ..errors import CopilotError
 from ..notebook.live import CellError, ChangedMeanwhile, NoPage, RunResult, VariableSummary
+from ..output.cell import Cell
 from ..pages.page import ABSENT
 from ..pages.page_notebook import PageNotebook
 from ..places import notebook_at_start
 from ..rendering.plain import clean
-from .cell import IPythonCell, ShellCell
 from .cell_thread import CellThread, blocked, call
 from .nested_run import NotebookRuns, TerminalRuns
 from .runs import ExecutionCounts
@@ -42,12 +42,12 @@ class PythonNotebook(PageNotebook):
         # What the cell before the asking one failed with.
         self._error: CellError | None = None
 
-    def wait_in(self, cell: IPythonCell | ShellCell, thread: CellThread, parents: ParentTracker | None) -> None:
+    def wait_in(self, cell: Cell, thread: CellThread, parents: ParentTracker | None) -> None:
         """Let `cell` be the one that waits. Called on its thread, before `asked_by`."""
         last = self._shell.copilot.last_cell
         self._error = last_error(last.result, last.traceback, self._error)
         self._thread, self._blocked = thread, partial(blocked, thread)
-        if isinstance(cell, IPythonCell):
+        if cell.session:
             self._runs = NotebookRuns(self._shell, cell.request, thread, self._counts, parents)
         else:
             self._runs = TerminalRuns(self._shell, thread, self._counts)

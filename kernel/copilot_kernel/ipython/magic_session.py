@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..commands.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError, UsageError
 from ..output.cell import Cell
-from ..output.vs_code import is_cell
 from ..prompts.kernel_session import KernelSession
 from ..rendering.plain import visible_line
 from ..system.processes import keep_apart
@@ -28,7 +27,6 @@ from .front_end import ParentTracker, WidgetSupport
 from .turn_value import Turn
 
 if TYPE_CHECKING:
-    from .cell import IPythonCell, ShellCell
     from .cell_thread import CellThread
     from .live_notebook import PythonNotebook
 
@@ -76,9 +74,7 @@ class MagicSession:
             raise UsageError("In code that the agent runs, %copilot can neither be used nor unloaded.")
         self.interrupted = False
 
-    def start(
-        self, cell: IPythonCell | ShellCell, thread: CellThread, text: str, values: Mapping[str, str]
-    ) -> Future[Ended]:
+    def start(self, cell: Cell, thread: CellThread, text: str, values: Mapping[str, str]) -> Future[Ended]:
         """Do what `text` asks for; the result is the finished task, however it ended. Called on the cell's thread."""
         self._notebook.wait_in(cell, thread, self._parents)
         return self.loop_thread.submit(self._ended(cell, text, values))
@@ -131,7 +127,7 @@ class MagicSession:
         if not text.strip():
             self._show_usage(cell)
         self.widgets.probe(cell)
-        if is_cell(cell.cell_id):
+        if cell.traits.interrupts_children:
             keep_apart()
         turn = await self.kernel_session.run(cell, text.strip(), values)
         chat = self.kernel_session.runner.chat
@@ -202,8 +198,5 @@ class Cancelled(KeyboardInterrupt):
 
 def shorten_traceback(error: CopilotError, cell: Cell) -> None:
     """Let IPython show one line of `error`; it says why where the card may not be seen: in a batch run, or captured."""
-    from .cell import IPythonCell
-
-    is_seen = isinstance(cell, IPythonCell) and cell.live
-    line = SEE_ABOVE if is_seen else f"{type(error).__name__}: {visible_line(error.title)}"
+    line = SEE_ABOVE if cell.session and cell.live else f"{type(error).__name__}: {visible_line(error.title)}"
     error._render_traceback_ = lambda: [line]  # type: ignore[attr-defined]

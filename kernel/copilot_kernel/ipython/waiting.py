@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
 
-from .cell import Call, Calls, IPythonCell, ShellCell
+from ..output.cell import Cell
+from .cell import Call, Calls, notebook_cell, shell_cell
 from .cell_thread import AwaitingThread, BlockingThread
 from .front_end import attended
 from .magic_session import Ended, MagicSession
@@ -24,7 +25,7 @@ async def awaited(session: MagicSession, shell: Any, text: str, values: Mapping[
     session.begin()
     kernel, loop = shell.kernel, asyncio.get_running_loop()
     session.watch_parents(kernel, shell.events)
-    cell = IPythonCell(kernel, session.widgets, loop)
+    cell = notebook_cell(kernel, session.widgets, loop)
     with attended(kernel, cell.request), _Interrupts(session.interrupt).handled():
         working = asyncio.wrap_future(session.start(cell, AwaitingThread(loop), text, values))
         try:
@@ -48,13 +49,13 @@ def blocking(session: MagicSession, shell: Any, text: str, values: Mapping[str, 
     return working.result()
 
 
-def _blocking_cell(session: MagicSession, shell: Any, calls: Calls) -> IPythonCell | ShellCell:
+def _blocking_cell(session: MagicSession, shell: Any, calls: Calls) -> Cell:
     """A cell for a notebook; for a terminal or captured output, one that prints through the shell."""
     kernel = getattr(shell, "kernel", None)
     if kernel is not None and hasattr(shell.display_pub, "pub_socket"):
-        return IPythonCell(kernel, session.widgets, None)
+        return notebook_cell(kernel, session.widgets, None)
     live = kernel._allow_stdin if kernel is not None else sys.stdin is not None and sys.stdin.isatty()
-    return ShellCell(shell, calls, live=bool(live))
+    return shell_cell(shell, calls, live=bool(live))
 
 
 class _Interrupts:

@@ -41,10 +41,12 @@ class Comms(CommManager):
 
     def __init__(self) -> None:
         super().__init__()
-        self.widgets_seen = False
-        self.undrawn = False
+        self.widgets_seen = self.undrawn = False
         self.register_target("jupyter.widget", partial(_to_widget_class, "handle_comm_opened"))
         self.register_target("jupyter.widget.control", self._control_opened)
+
+    async def known(self) -> None:
+        """The front end says by itself that it has widgets."""
 
     def get_comm(self, comm_id: str) -> BaseComm | None:
         """The comm, or None without a word in the log: front ends send to widgets that we have just closed."""

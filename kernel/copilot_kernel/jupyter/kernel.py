@@ -14,7 +14,7 @@ from .. import __version__
 from ..commands.chat_runner import CLOSE_LIMIT
 from ..config import AGENT, LANGUAGE
 from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError
-from ..output.cell import GUARD_SECONDS, Cell
+from ..output.cell import GUARD_SECONDS, Cell, MessageChannel
 from ..pages.page_notebook import PageNotebook
 from ..places import is_in_own_kernelspec
 from ..prompts.kernel_session import KernelSession
@@ -97,7 +97,8 @@ class CopilotKernel(ConcurrentKernel):
         assert self.running is not None
         if silent:
             return self._silent(code)
-        cell = Cell(self, self.running, live=bool(allow_stdin), cell_id=cell_id, guard_seconds=self.guard_seconds)
+        channel = MessageChannel(self, self.comm_manager if self.widgets_work else None)
+        cell = Cell(channel, self.running, live=bool(allow_stdin), cell_id=cell_id, guard_seconds=self.guard_seconds)
         try:
             return await self._execute(cell, code)
         finally:

@@ -11,14 +11,15 @@ from itertools import takewhile
 from typing import Any
 
 from ..conversation.model import FINAL, Entry, ToolCall
-from ..rendering.pieces import Stream
+from ..rendering.blocks import Stream
 from ..views.lexers import begin
 from .cell import Bundle, Cell
+from .questions import TurnOutput
 from .slot_items import Item, picture
 from .slots import Slot, Slots
 
 
-class Batch:
+class Batch(TurnOutput):
     """Everything that one cell of a batch run shows."""
 
     def __init__(self, cell: Cell, cwd: str = "") -> None:

@@ -1,10 +1,10 @@
-"""Messages of one cell: each names the cell's own request as its parent, whenever it is sent."""
+"""One cell: what it shows, and the lines that it asks for. Everything belongs to its own request."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import zmq
 
 from ..rendering.plain import encodable
-from .vs_code import is_cell
+from .vs_code import traits_of
 
 if TYPE_CHECKING:
     from ..rendering.report import Wording
@@ -26,6 +26,7 @@ BLANK: Bundle = {"text/plain": "", "text/html": ""}
 """A display without content."""
 GUARD_SECONDS = 0.7
 """Long enough to see that something else stands there now, shorter than reading it takes."""
+
 
 _END_OF_INPUT = "\x04"
 _POLL_SECONDS = 0.02
@@ -55,57 +56,125 @@ def message_type(session: Any, frames: Any) -> str | None:
     return str(header["msg_type"])
 
 
-class Kernel(Protocol):
-    """Kernel, as a cell needs it: ipykernel's sockets, and whether a click arrives while the cell runs.
+class CellChannel(Protocol):
+    """How a cell reaches its front end. `parent` is the request that a message belongs to."""
 
-    `comm_manager`: see `Cell.front_end`.
+    front_end: Any = None
+    """The front end's widgets; None where a click on one would not arrive while the cell runs.
+
+    `widgets_seen` is true once it has shown that it has the extension (before, it may have it), which `await known()`
+    waits for where that is being found out; `undrawn` once it has not drawn a question's buttons.
     """
 
-    session: Any
-    iopub_socket: Any
-    stdin_socket: Any
-    comm_manager: Any
-
     @property
-    def widgets_work(self) -> bool: ...
+    def wording(self) -> Wording:
+        """Words for what is typed in such a cell."""
+        from ..rendering.report import CELL
 
-    def _topic(self, topic: str) -> bytes: ...
+        return CELL
+
+    def send(self, msg_type: str, content: Message, parent: Message) -> None:
+        """Send a message."""
+
+    async def read_line(self, prompt: str, request: Request) -> str:
+        """Ask who sent `request` for a line of text. Raises EOFError at the end of input."""
+
+    def owning(self, parent: Message) -> AbstractContextManager[None]:
+        """Widgets that are made, changed and closed inside belong to `parent`."""
+        return nullcontext()
+
+
+class MessageChannel(CellChannel):
+    """The channel of one cell: the sockets of ipykernel's `kernel`. `front_end`: see `CellChannel`."""
+
+    def __init__(self, kernel: Any, front_end: Any) -> None:
+        self._kernel, self.front_end = kernel, front_end
+        # Questions that were withdrawn while the user may have been typing: so many answers may be for those.
+        self._outdated = 0
+
+    def send(self, msg_type: str, content: Message, parent: Message) -> None:
+        """Send a message on IOPub."""
+        kernel = self._kernel
+        topic = kernel._topic(msg_type)
+        kernel.session.send(kernel.iopub_socket, msg_type, encodable(content), parent, ident=topic)
+
+    @contextmanager
+    def owning(self, parent: Message) -> Iterator[None]:
+        """`jupyter/comms.py` looks here for the request."""
+        token = owner.set(parent)
+        try:
+            yield
+        finally:
+            owner.reset(token)
+
+    async def read_line(self, prompt: str, request: Request) -> str:
+        """Ask as `CellChannel` says. A reply counts only if it is one to this question."""
+        kernel, socket = self._kernel, self._kernel.stdin_socket
+        self._outdated = max(0, self._outdated - _purge(socket))
+        content = encodable({"prompt": prompt, "password": False})
+        sent = kernel.session.send(socket, "input_request", content, request.parent, ident=request.ident)
+        try:
+            while (value := self._received(sent["header"]["msg_id"])) is None:
+                await asyncio.sleep(_POLL_SECONDS)
+        except asyncio.CancelledError:
+            self._outdated += 1
+            raise
+        if value == _END_OF_INPUT:
+            raise EOFError("the end of input")
+        return value
+
+    def _received(self, request_id: str) -> str | None:
+        """The reply, if it is there. One that cannot be read, or belongs to another question, counts as none."""
+        try:
+            _, reply = self._kernel.session.recv(self._kernel.stdin_socket, mode=zmq.NOBLOCK)
+        except ValueError:
+            return None
+        if not reply or self._is_late(reply["parent_header"].get("msg_id"), request_id):
+            return None
+        value = reply["content"].get("value")
+        return value if isinstance(value, str) else None
+
+    def _is_late(self, answered: str | None, request_id: str) -> bool:
+        """Return True if a reply answers a question that was withdrawn, or may do so: consoles do not say what they
+        answer.
+        """
+        if answered == request_id:
+            return False
+        outdated, self._outdated = self._outdated, max(0, self._outdated - 1)
+        return answered is not None or outdated > 0
 
 
 class Cell:
     """One `execute_request`.
 
     `live`: a user is watching and can be asked; False in a batch run (nbclient, nbval, papermill). `cell_id`: the
-    notebook cell; None in a console. `widgets`: widgets may be shown, and clicks on them arrive while the cell runs.
-    `guard_seconds`: for how long a click on a guarded answer does not count when its button has moved.
+    notebook cell; None in a console. `guard_seconds`: for how long a click on a guarded answer does not count when its
+    button has moved.
     """
 
     def __init__(
         self,
-        kernel: Kernel,
+        channel: CellChannel,
         request: Request,
         *,
         live: bool,
         cell_id: str | None,
         guard_seconds: float = GUARD_SECONDS,
     ) -> None:
-        self._kernel, self.request, self.guard_seconds = kernel, request, guard_seconds
+        self._channel, self.request, self.guard_seconds = channel, request, guard_seconds
         self._asking = asyncio.Lock()
-        # Questions that were withdrawn while the user may have been typing: so many answers may be for those.
-        self._outdated = 0
-        # The prompt to which the last line of input was empty, as VS Code sends it on Escape.
+        # The prompt to which the last line of input was empty.
         self._left_empty = ""
         self.live, self.cell_id = live, cell_id
         self.saved_id = cell_id or ""
         """The cell's id in the notebook; empty if it is not known."""
-        self.front_end = kernel.comm_manager
-        """The front end's widgets: `widgets_seen` is true once it has shown that it has the extension (before, it may
-        have it), `undrawn` once VS Code has not drawn a question's buttons.
-        """
-        self.widgets = live and cell_id is not None and kernel.widgets_work
-        self.session = str(request.parent["header"]["session"])
-        """The front end that runs it: the `session` in the header of its messages."""
-        self.request_id = str(request.parent["header"]["msg_id"])
+        self.traits, self.front_end = traits_of(cell_id), channel.front_end
+        self.widgets = live and cell_id is not None and channel.front_end is not None
+        """Widgets may be shown, and clicks on them arrive while the cell runs."""
+        header = request.parent.get("header", {})
+        self.session = str(header.get("session", ""))
+        """The front end that runs it: the `session` in the header of its messages; empty in a terminal."""
+        self.request_id = str(header.get("msg_id", ""))
         """Another one each time that the cell is run."""
         self.source = str(request.parent.get("content", {}).get("code", ""))
         self.shown: dict[object, Output] = {}
@@ -115,12 +184,7 @@ class Cell:
     @property
     def wording(self) -> Wording:
         """Words for what is typed in such a cell."""
-        from ..rendering.report import CELL
-
-        return CELL
-
-    async def widgets_known(self) -> None:
-        """Wait until `front_end.widgets_seen` is known, where that is being found out."""
+        return self._channel.wording
 
     def display(self, data: Bundle, *, display_id: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         """Show `data`; with a `display_id` it can be updated later."""
@@ -153,68 +217,27 @@ class Cell:
         """Send the kernel's status once more: a message that is not shown, but counts as activity."""
         self._send("status", {"execution_state": "busy"})
 
-    @contextmanager
-    def owning(self) -> Iterator[None]:
+    def owning(self) -> AbstractContextManager[None]:
         """Widgets that are made, changed and closed inside belong to this cell."""
-        token = owner.set(self.request.parent)
-        try:
-            yield
-        finally:
-            owner.reset(token)
+        return self._channel.owning(self.request.parent)
 
     async def input(self, prompt: str) -> str:
         """Ask for a line of text, one at a time; raises EOFError in a batch run, and at the end of input.
 
-        In VS Code that is a second empty line to the same prompt, or to one that says besides what was wrong.
+        Where it is asked apart from the cell, that is a second empty line to the same prompt, or to one that says
+        besides what was wrong.
         """
         if not self.live:
             raise EOFError("this front end does not support input requests")
         async with self._asking:
-            value = await self._answer(prompt)
+            value = await self._channel.read_line(prompt, self.request)
         before, self._left_empty = self._left_empty, "" if value else prompt
-        if before and not value and prompt.endswith(before) and is_cell(self.cell_id):
+        if before and not value and prompt.endswith(before) and self.traits.asks_apart:
             raise EOFError("the box was closed twice")
         return value
 
-    async def _answer(self, prompt: str) -> str:
-        kernel, socket = self._kernel, self._kernel.stdin_socket
-        self._outdated = max(0, self._outdated - _purge(socket))
-        content = encodable({"prompt": prompt, "password": False})
-        sent = kernel.session.send(socket, "input_request", content, self.request.parent, ident=self.request.ident)
-        try:
-            while (value := self._received(sent["header"]["msg_id"])) is None:
-                await asyncio.sleep(_POLL_SECONDS)
-        except asyncio.CancelledError:
-            self._outdated += 1
-            raise
-        if value == _END_OF_INPUT:
-            raise EOFError("the end of input")
-        return value
-
-    def _received(self, request_id: str) -> str | None:
-        """The reply, if it is there. One that cannot be read, or belongs to another question, counts as none."""
-        try:
-            _, reply = self._kernel.session.recv(self._kernel.stdin_socket, mode=zmq.NOBLOCK)
-        except ValueError:
-            return None
-        if not reply or self._is_late(reply["parent_header"].get("msg_id"), request_id):
-            return None
-        value = reply["content"].get("value")
-        return value if isinstance(value, str) else None
-
-    def _is_late(self, answered: str | None, request_id: str) -> bool:
-        """Return True if a reply answers a question that was withdrawn, or may do so: consoles do not say what they
-        answer.
-        """
-        if answered == request_id:
-            return False
-        outdated, self._outdated = self._outdated, max(0, self._outdated - 1)
-        return answered is not None or outdated > 0
-
-    def _send(self, msg_type: str, content: dict[str, Any]) -> None:
-        kernel = self._kernel
-        topic = kernel._topic(msg_type)
-        kernel.session.send(kernel.iopub_socket, msg_type, encodable(content), self.request.parent, ident=topic)
+    def _send(self, msg_type: str, content: Message) -> None:
+        self._channel.send(msg_type, content, self.request.parent)
 
 
 def _output(data: Bundle, display_id: str | None, metadata: dict[str, Any] | None) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from .cell import Bundle, Cell
 from .display import Display, ask
 from .pickers import Pickers
 from .questions import Reporter
-from .vs_code import HOLD_SECONDS, is_cell
 
 if TYPE_CHECKING:
     from ..chat import TurnOutcome, View
@@ -46,8 +45,7 @@ class CellOutput(CommandOutput):
 
     async def choose(self, menu: Menu, apply: Apply) -> None:
         """Offer choices as `CommandOutput.choose` does."""
-        if is_cell(self._cell.cell_id):
-            await asyncio.sleep(HOLD_SECONDS)
+        await asyncio.sleep(self._cell.traits.hold)
         if self._cell.widgets:
             self._pickers.show(self._cell, menu, apply)
         else:

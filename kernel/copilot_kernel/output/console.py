@@ -12,12 +12,12 @@ from typing import Any, assert_never
 from ..conversation.model import FINAL, Attachment, Entry, Message, Notice, Plan, ToolCall
 from ..rendering.entry import render
 from ..rendering.plain import prose
-from ..views.open_question import OpenQuestion
 from ..views.pacer import Pacer
 from .cell import Bundle, Cell
+from .questions import ShownQuestion, TurnOutput
 
 
-class Console:
+class Console(TurnOutput):
     """Everything that one cell prints."""
 
     def __init__(self, cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str = "") -> None:
@@ -40,11 +40,11 @@ class Console:
             if _is_over(entry):
                 self._print(entry)
 
-    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
+    def open_question(self, shown: ShownQuestion) -> Callable[[Notice], None]:
         """Print a question. Its tool call shows the decision, or, if there is none, a line does."""
-        self._display(question.bundle)
-        question.shown.set()
-        return self.put if question.entry_id < 0 else lambda line: None
+        self._display(shown.bundle)
+        shown.shown.set()
+        return self.put if shown.entry_id < 0 else lambda line: None
 
     def settle(self) -> None:
         """Print everything that waits."""

@@ -26,7 +26,7 @@ from .batch import Batch
 from .cell import Cell
 from .console import Console
 from .output_area import OutputArea
-from .questions import Questions, Reporter
+from .questions import Questions, Reporter, TurnOutput
 
 T = TypeVar("T")
 
@@ -75,8 +75,7 @@ class Display:
 
     def status(self, words: str) -> None:
         """Show a passing line, where it can be taken away again."""
-        if isinstance(self._output, OutputArea):
-            self._output.status(words)
+        self._output.status(words)
 
     async def ask(self, question: Question) -> PermissionAnswer:
         """The one answer to `question`; if this is cancelled, the question is withdrawn."""
@@ -88,8 +87,7 @@ class Display:
 
     async def drawn(self) -> None:
         """Draw what waits, in steps between which the event loop does other things; `finish` does it in one."""
-        if isinstance(self._output, OutputArea):
-            await self._output.drawn()
+        await self._output.drawn()
 
     def finish(self, end: TurnEnd) -> None:
         """The turn is over: send what waits, and its end."""
@@ -116,7 +114,7 @@ class Display:
         self._output.settle()
 
 
-def _output(cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str) -> Batch | Console | OutputArea:
+def _output(cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str) -> TurnOutput:
     if not cell.live:
         return Batch(cell, cwd)
     return Console(cell, loop, cwd) if cell.cell_id is None else OutputArea(cell, loop, cwd)

@@ -15,10 +15,9 @@ from typing import Any
 
 from ..conversation.model import Entry, Notice
 from ..errors import trace
-from ..views.open_question import OpenQuestion
 from ..views.pacer import MAX_PER_SECOND, Pacer
-from . import vs_code
 from .cell import BLANK, Bundle, Cell
+from .questions import ShownQuestion, TurnOutput
 from .slots import Slot, Slots
 
 STATUS_DELAY = 0.2
@@ -40,7 +39,7 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 _log = logging.getLogger(__name__)
 
 
-class OutputArea:
+class OutputArea(TurnOutput):
     """Everything that one cell shows. `put` costs what is new; it may be called thousands of times a second."""
 
     def __init__(self, cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str = "") -> None:
@@ -57,9 +56,8 @@ class OutputArea:
         # The status that is not shown yet, and from when on one is shown.
         self._status: str | None = None
         self._status_at = inf
-        self._is_vs_code = vs_code.is_cell(cell.cell_id)
         # Nothing is to be sent before this time of the loop, except at the very end.
-        self._held = loop.time() + vs_code.HOLD_SECONDS if self._is_vs_code else 0.0
+        self._held = loop.time() + cell.traits.hold if cell.traits.hold else 0.0
         self._pacer = Pacer(loop, self._draw, self._held)
 
     def put(self, entry: Entry) -> None:
@@ -83,14 +81,14 @@ class OutputArea:
         while self._send_due(inf, self._loop.time() + STEP_SECONDS)[1]:
             await asyncio.sleep(0)
 
-    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
+    def open_question(self, shown: ShownQuestion) -> Callable[[Notice], None]:
         """Show a question at once, then set its `shown`: the page saves the notebook then, with the question in it.
 
         The answer takes it away again, and leaves a line if nothing else says it.
         """
         self._read()
-        decide = self._slots.open_question(question)
-        self._when_drawn.append(question.shown.set)
+        decide = self._slots.open_question(shown)
+        self._when_drawn.append(shown.shown.set)
         self._hurry()
 
         def close(line: Notice) -> None:
@@ -120,16 +118,15 @@ class OutputArea:
     def add(self, bundle: Bundle, metadata: dict[str, Any]) -> str:
         """One more display, at the end; it takes the place of a passing line, or of buttons.
 
-        The id by which it can be updated; empty in VS Code: where an update changed the metadata, that would lose what
-        came last of the cell's outputs.
+        The id by which it can be updated; empty where updates that change metadata lose the outputs that came last.
         """
         slot = self._slots.free()
-        if slot.shown is not None and not (metadata and self._is_vs_code):
+        if slot.shown is not None and (self._cell.traits.updates_freely or not metadata):
             self._cell.update(bundle, display_id=slot.display_id, metadata=metadata)
         else:
-            display_id = None if self._is_vs_code else slot.display_id
+            display_id = slot.display_id if self._cell.traits.updates_freely else None
             self._cell.display(bundle, display_id=display_id, metadata=metadata)
-        return "" if self._is_vs_code else slot.display_id
+        return slot.display_id if self._cell.traits.updates_freely else ""
 
     def _hurry(self, after: float = 0.0) -> None:
         """Draw what waits after so many seconds, however much was sent.
@@ -147,7 +144,7 @@ class OutputArea:
         until = inf if everything else now + STEP_SECONDS
         self._read(until)
         if self._status is not None and self._status_at <= now:
-            self._slots.show_status(self._status, is_brief=self._is_vs_code)
+            self._slots.show_status(self._status, is_brief=not self._cell.traits.updates_freely)
             self._status = None
         sent, is_late = self._send_due(inf if everything else now, until)
         self._pacer.next_at = now if is_late else now + sent / MAX_PER_SECOND

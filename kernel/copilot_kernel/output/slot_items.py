@@ -9,9 +9,9 @@ from functools import partial
 from itertools import groupby
 
 from ..conversation.model import Entry
+from ..rendering.blocks import Piece, Stream
 from ..rendering.entry import render, render_group
 from ..rendering.markup import Bundle
-from ..rendering.pieces import Piece, Stream
 from ..rendering.status import render_status
 
 UNDRAWN = "(This output could not be drawn; see the kernel's log.)"

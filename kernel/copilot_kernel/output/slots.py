@@ -10,23 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 from uuid import uuid4
 
 from ..acp.messages import ImageBlock
 from ..conversation.model import Attachment, Entry, Message, Notice
+from ..rendering.blocks import MAX_MESSAGE_CHARS, Piece, Stream
 from ..rendering.markup import Bundle
-from ..rendering.pieces import MAX_MESSAGE_CHARS, Piece, Stream
 from ..rendering.status import ASKING
 from ..views.lexers import loading
-from ..views.open_question import Card, OpenQuestion
+from .questions import Card, ShownQuestion
 from .slot_items import Drawn, Item, StatusLine, draw, is_drawn, picture
 
 MAX_SLOTS = 34
 """Slots of one cell; the last of them takes whatever comes after."""
 NO_ANSWER = Notice(-1, 0, "info", "No answer.")
-MAX_QUESTIONS = 6
-"""Questions that stand in a cell at once; two slots each are kept for them when the others are used up."""
 
 
 @dataclass(eq=False, slots=True)
@@ -168,7 +165,7 @@ class Slots:
             self._slot_of[entry_id].put((entry_id, stream.number), stream.last)
         self._growing.clear()
 
-    def open_question(self, question: OpenQuestion[Any]) -> Callable[[Notice], None]:
+    def open_question(self, question: ShownQuestion) -> Callable[[Notice], None]:
         """A question stands where its entry does, and moves what came after; or it stands apart, at the end.
 
         Call the result when it is decided: what it was about says so, or the line does where nothing else would.

@@ -11,7 +11,6 @@ from typing import Any
 
 from ..notebook.live import NoPage, NotebookError, NotebookState, OpenDocuments
 from ..output.cell import Cell
-from ..output.vs_code import NO_CHANGES, is_cell
 from ..places import notebook, notebook_at_start
 from ..undo.cells import CellLog
 from .page_cells import PageCells
@@ -44,7 +43,7 @@ class PageNotebook(PageCells):
     async def asked_by(self, cell: Cell) -> AsyncIterator[None]:
         """Inside, `cell` waits for what is done in the notebook."""
         self.page, self.asking = None, cell.saved_id
-        self.why_fixed = NO_CHANGES if is_cell(cell.cell_id) else ""
+        self.why_fixed = cell.traits.why_fixed
         if self._pages and cell.live and cell.cell_id and not self.why_fixed:
             self.page = self._pages.of(cell)
         self.reporter = PageReporter(self.page, self.asking, self._blocked)

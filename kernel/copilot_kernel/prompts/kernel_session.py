@@ -72,7 +72,7 @@ class KernelSession:
         `code` is what was written in the cell; `values` go with its prompt, by their names, as data.
         """
         self._watched = cell.live
-        if vs_code.is_cell(cell.cell_id) and (path := vs_code.notebook_of(cell.cell_id or "")):
+        if path := vs_code.notebook_of(cell.cell_id or ""):
             os.environ["JPY_SESSION_NAME"] = path  # as Jupyter's server does
             cell.saved_id = await asyncio.to_thread(saved_id, path, cell.source)
         async with self._notebook.asked_by(cell) if self._notebook else nullcontext():

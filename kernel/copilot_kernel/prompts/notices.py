@@ -75,5 +75,5 @@ class Notices:
             if line := await asyncio.to_thread(introduction, now.settings, now.in_force.mode):
                 cell.display(render_notice(Notice(-1, 0, "info", line)))
             await offer_variables(context, output())
-            if vs_code.is_cell(cell.cell_id) and now.settings.notebook_tools:
+            if cell.traits.why_fixed and now.settings.notebook_tools:
                 cell.display(render_notice(Notice(-1, 0, "info", vs_code.AS_SAVED)))

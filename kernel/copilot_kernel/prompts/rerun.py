@@ -21,7 +21,6 @@ from ..conversation.outcome import FAILED
 from ..notebook.live import NotebookError
 from ..output.cell import Cell, Output
 from ..output.display import ask
-from ..output.vs_code import is_cell
 from ..pages.page_notebook import PageNotebook
 from ..pages.page_reporter import PageReporter
 from ..pages.saved_notebook import read_saved
@@ -94,7 +93,7 @@ class Reruns:
     def _name(self, cell: Cell) -> str:
         """Return the key of the cell's runs; empty if they are not known."""
         assert self._runs is not None
-        if is_cell(cell.cell_id) and (run := self._runs.pop(cell.saved_id, None)):
+        if cell.saved_id != cell.cell_id and (run := self._runs.pop(cell.saved_id, None)):
             self._runs.setdefault(cell.cell_id or "", run)
         return cell.cell_id or ""
 

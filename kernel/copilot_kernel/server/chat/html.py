@@ -20,10 +20,10 @@ from msgspec.structs import replace
 
 from ...conversation.model import Attachment, Entry, Message, Notice, Plan, ToolCall
 from ...rendering.attachment import attachment
+from ...rendering.blocks import Piece, Stream
 from ...rendering.entry import MAX_GROUP, is_quiet, parts, render, render_group
 from ...rendering.markup import escape, pre
 from ...rendering.output import shortened
-from ...rendering.pieces import Piece, Stream
 from ...views.lexers import begin
 from ...views.pacer import Pacer
 from .history import prompt_text
