@@ -1,14 +1,13 @@
 """The processes of a runtime folder."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import anyio
 import psutil
 
 from ..limits import LIMIT
-from ..processes import children, running
+from ..processes import children, facts, running
 
 
 def brokers(runtime: Path) -> list[psutil.Process]:
@@ -24,9 +23,7 @@ def agents(runtime: Path) -> list[psutil.Process]:
 def end_brokers(runtime: Path) -> None:
     """Those that a test has left."""
     left = brokers(runtime)
-    for process in left:
-        with suppress(psutil.Error):
-            process.terminate()
+    facts(psutil.Process.terminate, left)
     psutil.wait_procs(left, timeout=LIMIT)
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import anyio
 import nbformat
-import psutil
 import pytest
 from copilot_kernel.cli import demo
 from copilot_kernel.cli.demo import NO_LAB, environment, free_port, fresh_copy
@@ -24,8 +23,9 @@ from copilot_kernel.cli.tour import execute
 from copilot_kernel.demo.project import FOLDER
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from ..jupyter.front_end import until
 from ..limits import LIMIT
-from ..processes import children
+from ..processes import children, gone
 
 KNOWN = "That was an update that no client knows."
 MAY_FAIL = {"tags": ["raises-exception"]}
@@ -127,7 +127,7 @@ def test_ctrl_c_ends_the_headless_tour_with_all_its_processes(tmp_path):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, "Refuse" in seen + out, err) == (130, False, "")
-    assert psutil.wait_procs(family, timeout=LIMIT)[1] == []
+    until(lambda: all(map(gone, family)), "the end of all processes")
 
 
 # -- JupyterLab -----------------------------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ import signal
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import count
@@ -32,11 +31,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import psutil
 import zmq
 
 from ..limits import LIMIT
-from ..processes import children
+from ..processes import children, facts
 from .asked import WIDGET_VIEW
 from .front_end import FrontEnd, Message, models, parent
 
@@ -204,9 +202,7 @@ class VSCode:
         """■, and wait for the end of the cell."""
         if self.language == "python":
             kernel = self.front_end.process
-            for process in (*children(kernel.pid), kernel):
-                with suppress(psutil.NoSuchProcess):
-                    process.send_signal(signal.SIGINT)
+            facts(lambda process: process.send_signal(signal.SIGINT), (*children(kernel.pid), kernel))
         else:
             client = self.front_end.client
             client.control_channel.send(client.session.msg("interrupt_request", {}))

@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 from ..jupyter.front_end import until
 from ..limits import LIMIT
 from ..ports import free_port
-from ..processes import children
+from ..processes import children, facts, gone
 
 PROGRAM = str(Path(sys.executable).with_name("copilot-kernel"))
 TOKEN, KEY = "secret", "of the chat"
@@ -41,9 +41,8 @@ def port(tmp_path: Path) -> Iterator[int]:
     """A free one; what is started there is ended."""
     yield free_port()
     left = [psutil.Process(info["pid"]) for info in list_running_servers(str(tmp_path / "_RUNTIME_DIR"))]
-    for process in left:
-        process.terminate()
-    assert psutil.wait_procs(left, timeout=LIMIT)[1] == []
+    facts(psutil.Process.terminate, left)
+    until(lambda: all(map(gone, left)), "the end of the servers")
 
 
 def serve(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -97,7 +96,7 @@ def test_start_status_stop(here: Here, port: int, tmp_path: Path) -> None:
     status, printed = here("start", f"--port={port}")
     assert (status, printed.startswith("Already running")) == (0, True)
     assert here("stop", f"--port={port}") == (0, f"Stopped: port {port}\n")
-    assert psutil.wait_procs(agents, timeout=LIMIT)[1] == []
+    until(lambda: all(map(gone, agents)), "the end of the agents")
     assert here("stop") == (1, "")
 
 
@@ -154,7 +153,7 @@ def test_without_a_terminal_an_interrupt_ends_it_and_its_agents(port: int) -> No
         server.kill()
         server.wait(LIMIT)
     assert agents
-    assert psutil.wait_procs(agents, timeout=LIMIT)[1] == []
+    until(lambda: all(map(gone, agents)), "the end of the agents")
 
 
 def answers(port: int) -> bool:
