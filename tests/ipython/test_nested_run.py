@@ -45,6 +45,33 @@ def test_half_a_character_in_an_error_is_replaced(agent: FrontEnd) -> None:
     assert (ok, [(each["ename"], each["evalue"]) for each in outputs]) == (False, [("ValueError", "A�")])
 
 
+def test_a_long_print_keeps_its_beginning_and_end_and_what_comes_after_it(agent: FrontEnd) -> None:
+    ok, (printed, shown) = run(agent, "print('line\\n' * 2_000_000)\n'after'")
+    text = printed["text"]
+    assert (ok, text.startswith("line\nline\n"), text.endswith("line\n\n"), len(text) < 1_001_000) == (
+        True,
+        True,
+        True,
+        True,
+    )
+    assert (" characters left out …\n" in text, shown["data"]["text/plain"]) == (True, "'after'")
+
+
+BAR = """
+from ipywidgets import HTML, FloatProgress, HBox
+percent, bar, words = HTML("0%"), FloatProgress(max=30), HTML("0/30 [00:00&lt;?]")
+display(HBox([percent, bar, words]))
+percent.value, bar.value, words.value = "100%", 30, " 30/30 [00:00&lt;00:00]"
+"""
+
+
+def test_a_bar_that_has_finished_reads_as_finished(agent: FrontEnd) -> None:
+    _, (output,) = run(agent, BAR)
+    assert output["data"]["text/plain"] == "100% 30/30 30/30 [00:00<00:00]"
+    _, (output,) = run(agent, "from ipywidgets import IntSlider\ndisplay(IntSlider(3))")
+    assert output["data"]["text/plain"] == "IntSlider(value=3)"
+
+
 def test_the_namespace_is_the_users(agent: FrontEnd) -> None:
     agent.run("x = 1")
     run(agent, "x += 1\nimport asyncio\ny = await asyncio.sleep(0, 'slept')")

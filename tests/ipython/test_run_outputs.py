@@ -2,7 +2,18 @@
 
 from typing import Any
 
-from copilot_kernel.ipython.run_outputs import MAX_RUN_CHARS, TOO_MUCH, Collector
+import pytest
+from copilot_kernel.ipython import run_outputs
+from copilot_kernel.ipython.run_outputs import (
+    HALF_CHARS,
+    LEFT_OUT,
+    MAX_RUN_CHARS,
+    TOO_MUCH,
+    Collector,
+    LongText,
+)
+from hypothesis import given
+from hypothesis import strategies as st
 
 Content = dict[str, Any]
 
@@ -39,7 +50,54 @@ def test_a_clear_that_waits_comes_with_the_next_output() -> None:
     assert collected(display("a", "1"), now, display("b"), display("c", "1", "update_display_data")) == ["b"]
 
 
-def test_what_is_too_much_is_not_kept_but_errors_are() -> None:
-    error = ("error", {"ename": "ValueError", "evalue": "", "traceback": []})
-    texts = collected(stream("x" * MAX_RUN_CHARS), stream("y"), display("z"), stream("y"), error)
-    assert texts[1:] == [TOO_MUCH, "ValueError"]
+ERROR = ("error", {"ename": "ValueError", "evalue": "", "traceback": []})
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 1_000])
+def test_a_long_text_keeps_its_beginning_and_end_and_what_comes_after_it(pieces: int) -> None:
+    text = "".join(f"line {number}\n" for number in range(2_000_000))
+    size = len(text) // pieces + 1
+    messages = [stream(text[at : at + size]) for at in range(0, len(text), size)]
+    half = HALF_CHARS
+    kept = f"{text[:half]}{LEFT_OUT.format(len(text) - 2 * half)}{text[-half:]}"
+    assert collected(*messages, display("after"), ERROR) == [kept, "after", "ValueError"]
+
+
+def test_a_long_value_keeps_its_beginning_and_end() -> None:
+    half = HALF_CHARS
+    shown = collected(display("a" * 9_000_000 + "b"), stream("after"))
+    assert shown == [f"{'a' * half}{LEFT_OUT.format(9_000_001 - 2 * half)}{'a' * (half - 1)}b", "after"]
+
+
+def test_of_too_many_outputs_the_first_and_the_last_are_kept_and_each_error() -> None:
+    values = [display(f"{number:3d}" * (2 * HALF_CHARS // 3)) for number in range(30)]
+    texts = collected(*values[:20], ERROR, *values[20:], stream("end"))
+    numbers = [text[:3] for text in texts if len(text) > 100]
+    dropped = 30 - len(numbers)
+    assert numbers == [f"{number:3d}" for number in (*range(4), *range(4 + dropped, 30))]
+    assert (texts[4], "ValueError" in texts, texts[-1]) == (TOO_MUCH.format(dropped), True, "end")
+    assert sum(map(len, texts)) <= MAX_RUN_CHARS + 100
+
+
+def test_a_large_image_is_left_out_alone() -> None:
+    image = ("display_data", {"data": {"text/plain": "x", "image/png": "A" * (MAX_RUN_CHARS + 1)}, "metadata": {}})
+    collector = Collector()
+    for kind, content in (image, stream("after")):
+        collector.add({"header": {"msg_type": kind}, "content": content})
+    assert [each.get("data") or each["text"] for each in collector.outputs] == [
+        {"text/plain": "x", "image/png": ""},
+        "after",
+    ]
+
+
+@given(st.lists(st.text("ab", max_size=9)), st.integers(1, 4))
+def test_no_piece_of_a_short_text_is_lost_and_a_long_one_is_counted(pieces: list[str], half: int) -> None:
+    whole = "".join(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_outputs, "HALF_CHARS", half)
+        text = LongText()
+        for piece in pieces:
+            text.add(piece)
+        left_out = len(whole) - 2 * half
+        kept = whole if left_out <= 0 else f"{whole[:half]}{LEFT_OUT.format(left_out)}{whole[-half:]}"
+        assert (str(text), len(text) <= 2 * half + 9) == (kept, True)

@@ -24,8 +24,10 @@ test('a difference splits no surrogate pair, and leads to the new text', () => {
 
 test('a long text is cut with a mark, and not within a character', () => {
   assert.equal(cut('abcdef', 6), 'abcdef');
-  assert.equal(cut('abcdefg', 4), 'abcd\n… 3 more characters');
-  assert.equal(cut('a😀b', 2), 'a\n… 3 more characters');
+  assert.equal(cut('abcdefg', 4), 'abc\n… 3 characters left out …\ng');
+  assert.equal(cut('a😀b', 2), 'a\n… 3 characters left out …\n');
+  assert.equal(cut('ab😀😀c', 4), 'ab\n… 4 characters left out …\nc');
+  assert.equal(cut('abc', 0), '\n… 3 characters left out …\n');
 });
 
 test('outputs keep texts up to the limit and images that fit', () => {
@@ -50,7 +52,7 @@ test('outputs keep texts up to the limit and images that fit', () => {
       'image/jpeg': '',
       'image/gif': '',
       'application/json': { small: 1 },
-      'application/vnd.plotly.v1+json': '{"large":"xx\n… 100 more characters',
+      'application/vnd.plotly.v1+json': '{"large":\n… 100 characters left out …\nx"}',
       'text/html': '<b>read</b>',
       'image/svg+xml': '<g href="">',
     },
@@ -58,14 +60,21 @@ test('outputs keep texts up to the limit and images that fit', () => {
   assert.deepEqual(bounded({ output_type: 'stream', name: 'stdout', text: ['abc', 'def'] }, 4), {
     output_type: 'stream',
     name: 'stdout',
-    text: 'abcd\n… 2 more characters',
+    text: 'abc\n… 2 characters left out …\nf',
   });
   assert.deepEqual(bounded({ output_type: 'error', ename: 'E', evalue: 'v', traceback: ['ab', 'cd'] }, 4), {
     output_type: 'error',
     ename: 'E',
     evalue: 'v',
-    traceback: ['ab\nc\n… 1 more characters'],
+    traceback: ['ab\n\n… 1 characters left out …\nd'],
   });
+});
+
+test('of a script, what it draws of Altair is kept', () => {
+  const script = '<script>(function(spec) { load("vega-lite"); })({"mark": "bar"}, {"mode": "vega-lite"});</script>';
+  const html = `<script>vega-lite</script><div></div>${script}<script>other()})({</script>`;
+  const output = { output_type: 'display_data', data: { 'text/html': html } };
+  assert.equal(bounded(output, 999).data['text/html'], `<div></div><script>${script.slice(script.indexOf('})({'))}`);
 });
 
 test('a cell is handed over without what is too large', () => {

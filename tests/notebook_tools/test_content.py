@@ -1,10 +1,13 @@
 """Outputs as an agent reads them."""
 
+import html
+import json
 import re
 from typing import Any
 
 import pytest
-from copilot_kernel.notebook.content import MAX_IMAGE_CHARS, MAX_IMAGES, cut, read_outputs, text_block
+from copilot_kernel.notebook.charts import MAX_DEPTH, shortened
+from copilot_kernel.notebook.content import FRAME, MAX_IMAGE_CHARS, MAX_IMAGES, cut, read_outputs, text_block
 from copilot_kernel.tags import tagged
 
 from .fakes import PNG, raised, stream, value
@@ -18,6 +21,34 @@ TABLE = """<style>td { color: red }</style><table class="a">
   </tr></thead>
   <tr><th>0</th><td>1</td><td>2</td></tr>
 </table>"""
+SPEC = {
+    "mark": "bar",
+    "encoding": {"x": {"field": "month"}},
+    "title": "Rain",
+    "datasets": {"d": [{"rain": n} for n in range(20)]},
+}
+SHOWN_SPEC = {**SPEC, "datasets": {"d": [*({"rain": n} for n in range(5)), "… 20 items in all"]}}
+ALTAIR = f"""<style>a</style><div id="altair"></div><script>(function(spec, embedOpt){{
+  vegaEmbed("#altair", spec);
+}})({json.dumps(SPEC)}, {{"mode": "vega-lite"}});
+</script>"""
+VEGA_LITE = "<VegaLite 6 object>\n\nIf you see this message, it means the renderer\nhas not been enabled.\n"
+FIGURE = {
+    "data": [{"type": "bar", "x": ["Jan"] * 12, "y": {"dtype": "i2", "bdata": "AAABAAIA"}, "text": "y" * 300}],
+    "layout": {"template": {"data": {}}, "title": {"text": "Rain"}},
+}
+SHOWN_FIGURE = {
+    "data": [
+        {
+            "type": "bar",
+            "x": [*["Jan"] * 5, "… 12 items in all"],
+            "y": "… 3 items of type i2",
+            "text": f"{'y' * 200}… 300 characters in all",
+        }
+    ],
+    "layout": {"title": {"text": "Rain"}},
+}
+MAP = '<span>Trust it</span><iframe srcdoc="&lt;html&gt;&lt;head&gt;x&lt;/head&gt;{}&lt;/html&gt;" style="a"></iframe>'
 JPEG = "/9j/4AAQSkZJRg=="
 
 
@@ -40,8 +71,33 @@ JPEG = "/9j/4AAQSkZJRg=="
         (value(text_plain=BARE, text_html=TABLE), "\ta\tb < c\n0\t1\t2"),
         (value(text_html="<HEAD><title>x</title></HEAD><p>One<br>two</p>\n<pre>a\n  b</pre>"), "One\ntwo\na\n  b"),
         (value(text_plain=BARE, text_html="<iframe src=x></iframe>"), BARE),
+        (value(text_plain="<folium.folium.Map at 0x7f>", text_html=MAP.format("")), f"Trust it\n{FRAME}"),
+        (
+            value(text_plain=BARE, text_html=MAP.format("&lt;p title=&quot;a&quot;&gt;One &amp;amp; two&lt;/p&gt;")),
+            "Trust it\nOne & two",
+        ),
+        (
+            value(text_plain=BARE, text_html='<iframe srcdoc="&lt;p&gt;One\n… 9 characters left out …\n'),
+            "One\n… 9 characters left out …",
+        ),
+        (value(text_plain=BARE, text_html="<iframe srcdoc='&lt;script&gt;x'></iframe>"), FRAME),
+        (value(text_plain="alt.Chart(...)", text_html=ALTAIR), json.dumps(SHOWN_SPEC, indent=2, ensure_ascii=False)),
+        (value(text_plain="alt.Chart(...)", text_html=ALTAIR[: ALTAIR.index('"encoding"')]), '{"mark": "bar", '),
+        (
+            value(**{"text/plain": VEGA_LITE, "application/vnd.vegalite.v6.json": SPEC}),
+            json.dumps(SHOWN_SPEC, indent=2, ensure_ascii=False),
+        ),
+        (
+            value(**{"application/vnd.plotly.v1+json": FIGURE, "text/html": "<p>x"}),
+            json.dumps(SHOWN_FIGURE, indent=2, ensure_ascii=False),
+        ),
+        (
+            value(**{"application/vnd.plotly.v1+json": '{"data": [\n… 9 characters left out …\n}'}),
+            '{"data": [\n… 9 characters left out …\n}',
+        ),
+        (value(text_plain="f(...) g(...)", text_html="<b>no</b>"), "f(...) g(...)"),
         (value(text_plain="<xarray>\n1", text_html="<b>no</b>"), "<xarray>\n1"),
-        (value(text_plain=BARE, text_html="1 < 2<b>x</b><path d='\n… 9 more characters"), "1 < 2x"),
+        (value(text_plain=BARE, text_html="1 < 2<b>x</b><path d='\n… 9 characters left out …\n"), "1 < 2x"),
         (value(text_html="<iframe>", application_pdf="JVBE"), "text/html, application/pdf"),
         (
             value(
@@ -116,3 +172,20 @@ def test_what_is_cut_says_where_to_go_on(length: int, offset: int) -> None:
 
 def test_what_is_no_unicode_text_can_be_sent() -> None:
     assert text_block("a\ud800b") == {"type": "text", "text": "a?b"}
+
+
+def test_a_chart_is_shortened_however_deep_it_is() -> None:
+    deep: Any = 1
+    for _ in range(100_000):
+        deep = [deep]
+    shown = shortened(deep)
+    for _ in range(MAX_DEPTH):
+        (shown,) = shown
+    assert shown == "…"
+
+
+def test_frames_in_frames_are_read_to_their_end() -> None:
+    page = "<p>In</p>"
+    for _ in range(8):
+        page = f'<iframe srcdoc="{html.escape(page)}"></iframe>'
+    assert "\nIn\n" in read_outputs([value(text_html=page)]).text

@@ -4,6 +4,7 @@ The agent also uses the notebook's tools, in a page that the test plays.
 """
 
 import pytest
+from copilot_kernel.notebook.sources import source_hash
 
 from ..ipython.fake_page import FakePage
 from . import model
@@ -20,6 +21,8 @@ def play(agent: Agent) -> Json:
         assert book.front_end.run("%load_ext copilot_kernel").status == "ok"
         found = {
             "insert": _insert(book),
+            "pieces": _pieces(book),
+            "chart": _chart(book),
             "text": book.ask({"say": "There are **three lines**."}),
             "edit": book.ask(READ, {"call": [("edit", FILE, "two", "TWO")]}, {"say": "Changed."}, click=agent.allow),
             "value": book.front_end.run("[len(_copilot.diffs), _copilot.text]").outputs[0]["content"]["data"],
@@ -63,6 +66,35 @@ def _insert(book: Notebook) -> Json:
     }
 
 
+LONG = "".join(f"price_{number} = {number}\n" for number in range(3_000))
+
+
+def _pieces(book: Notebook) -> Json:
+    """The agent changes a name in a long cell by its hash; what was asked, and what the model learnt."""
+    since = len(book.front_end.published)
+    page = FakePage(book.front_end, {"cell": "%%copilot", "long": LONG}, _seen=since)
+    edits = [{"old": "price_2500 ", "new": "total "}]
+    edit = ("notebook-edit_cell", {"id": "long", "expected": source_hash(LONG), "edits": edits})
+    cell = book.begin({"call": [("notebook-read_notebook", {})]}, {"call": [edit]}, {"say": "Renamed."})
+    page.until(lambda message: _button(message) == book.agent.allow)
+    book.front_end.click(book.front_end.button(book.agent.allow, since))
+    page.play(cell)
+    buttons = [_button(message) for message in book.front_end.published[since:]]
+    learnt = [book.told(words) for words in (source_hash(LONG), "Edited the cell long.")]
+    return {**book.end(cell), "long": page.cells["long"], "asked": buttons.count(book.agent.allow), "learnt": learnt}
+
+
+CHART = {"text/plain": "alt.Chart(...)", "application/vnd.vegalite.v6.json": {"mark": "bar", "title": "Rain"}}
+
+
+def _chart(book: Notebook) -> Json:
+    """The agent shows a chart and prints very much; what the model learnt of both."""
+    code = f"print('line\\n' * 2_000_000)\nfrom IPython.display import display\ndisplay({CHART}, raw=True)"
+    call = ("notebook-run_python", {"code": code})
+    ended = book.ask({"call": [call]}, {"say": "Drawn."}, click=book.agent.allow)
+    return {**ended, "learnt": [book.told(words) for words in ("characters left out", "Rain", "mark")]}
+
+
 def _button(message: Json) -> str:
     """What the button says that is opened, if one is."""
     state = message["content"].get("data", {}).get("state", {}) if message["msg_type"] == "comm_open" else {}
@@ -104,6 +136,17 @@ def test_a_cell_is_inserted_and_run_after_one_question(seen: Json) -> None:
     assert insert["learnt"] == [True, True, True]
     assert "Added." in insert["text"]
     assert "Inserted and ran cell 2" in insert["text"]
+
+
+def test_a_part_of_a_long_cell_is_edited_after_one_question(seen: Json) -> None:
+    pieces = seen["pieces"]
+    assert (pieces["status"], pieces["asked"], pieces["learnt"]) == ("ok", 1, [True, True])
+    assert pieces["long"] == LONG.replace("price_2500 ", "total ")
+
+
+def test_a_chart_is_read_as_what_it_draws_also_after_very_much_output(seen: Json) -> None:
+    chart = seen["chart"]
+    assert (chart["status"], chart["learnt"]) == ("ok", [True, True, True])
 
 
 def test_an_answer_streams_and_an_interrupt_ends_it(seen: Json) -> None:

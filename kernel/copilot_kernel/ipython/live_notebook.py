@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from ..errors import CopilotError
-from ..notebook.live import CellError, ChangedMeanwhile, NoPage, RunResult, VariableSummary
+from ..notebook.live import CellError, ChangedMeanwhile, NoPage, NotebookState, RunResult, VariableSummary
 from ..output.cell import Cell
 from ..pages.page import ABSENT
 from ..pages.page_notebook import PageNotebook
@@ -17,6 +18,7 @@ from ..places import notebook_at_start
 from ..rendering.plain import clean
 from .cell_thread import CellThread, blocked, call
 from .nested_run import NotebookRuns, TerminalRuns
+from .progress_bars import with_bars
 from .runs import ExecutionCounts
 from .variables import inspect_variable, list_variables
 
@@ -64,6 +66,11 @@ class PythonNotebook(PageNotebook):
     @property
     def _started(self) -> str:
         return started_at(self._shell.user_ns)
+
+    async def read(self, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:
+        """Read cells, as `LiveNotebook` says; progress bars as they are now."""
+        state = await super().read(ids, outputs=outputs)
+        return replace(state, cells=tuple(replace(each, outputs=with_bars(each.outputs)) for each in state.cells))
 
     async def list_variables(self, filter: str) -> Sequence[VariableSummary]:
         """List variables, as `LiveNotebook` says."""

@@ -18,6 +18,7 @@ from ..notebook.live import KernelBusy, NotebookError, Output, RunResult
 from ..output.cell import Request
 from ..rendering.plain import whole
 from .cell_thread import CellThread, run_through
+from .progress_bars import with_bars
 from .run_outputs import END, MARK, RunOutputs
 from .runs import AWAITS, RUN_END_SECONDS, ExecutionCounts, Runs, exit_refused, kept
 
@@ -54,7 +55,7 @@ class NotebookRuns(Runs):
                 raise NotebookError("The code ran, but its output could not be read.") from None
             finally:
                 ended.cancel()
-        return RunResult(count, ok, outputs)
+        return RunResult(count, ok, with_bars(outputs))
 
     async def close(self) -> None:
         """End what runs, and stop listening to outputs."""

@@ -16,6 +16,7 @@ from ..redaction import redactor
 from ..rendering.output import final_lines
 from ..rendering.plain import ESCAPE
 from ..tags import tagged
+from .charts import chart_in_page, shortened, without_template
 from .live import NotebookCell, Output, VariableSummary
 from .sources import source_hash
 
@@ -43,9 +44,11 @@ MAX_IMAGE_CHARS = 7_000_000
 
 _MARK_CHARS = 200
 _IMAGES = ("image/png", "image/jpeg")
-_TEXTS = ("text/markdown", "text/latex", "text/html", "image/svg+xml")
-_BARE = re.compile(r"<[^\n]*>")
+_TEXTS, _PAGES = ("text/markdown", "text/latex"), ("text/html", "image/svg+xml")
+_BARE = re.compile(r"<[^\n]*>|<[^\n]* object>\n[^\0]*|[\w.]+\(\.\.\.\)")
 """All that Python says of an object that shows itself in another way, such as `<Figure size 640x480 with 1 Axes>`."""
+_FRAME = re.compile(r"<iframe\b[^<>]*?\bsrcdoc=([\"'])(.*?)(?:\1|\Z)[^<>]*>?", re.DOTALL | re.IGNORECASE)
+FRAME = "a page in a frame"
 _CELL_END = re.compile(r"</t[dh]\s*>\s*", re.IGNORECASE)
 _BREAK = re.compile(
     r"</?(?:blockquote|br|caption|d[dlt]|desc|div|h[1-6]|hr|li|ol|option|p|section|summary|table|tbody|text|thead|title"
@@ -190,7 +193,7 @@ def _error(output: Output) -> str:
 def _data(data: Mapping[str, Any]) -> tuple[str, Json | None]:
     """Text as well as an image; at least what kinds there are."""
     plain = _clean(data.get("text/plain")).strip("\n")
-    kinds = (*_TEXTS, *(kind for kind in data if kind.endswith("json") and "widget" not in kind))
+    kinds = (*_TEXTS, *(kind for kind in data if kind.endswith("json") and "widget" not in kind), *_PAGES)
     rich = filter(None, (_text(kind, data[kind]) for kind in kinds if kind in data))
     text = plain if plain and not _BARE.fullmatch(plain) else next(rich, plain)
     image_kind = next((kind for kind in (*_IMAGES, *data) if kind in data and kind.startswith("image/")), "")
@@ -199,10 +202,20 @@ def _data(data: Mapping[str, Any]) -> tuple[str, Json | None]:
 
 
 def _text(kind: str, value: Any) -> str:
-    """Return the rough text of HTML or SVG: a line for each block, tabs between the cells of a table."""
+    """Return the text of a value; of a chart its JSON, shortened."""
+    if kind.endswith("json"):
+        return as_json(value if kind == "application/json" else shortened(without_template(value)))
     if not kind.endswith(("html", "xml")):
-        return as_json(value) if kind.endswith("json") else _clean(value).strip("\n")
-    text = html.unescape(_TAG.sub("", _BREAK.sub("\n", _CELL_END.sub("\t", _joined(value)))))
+        return _clean(value).strip("\n")
+    page = _joined(value)
+    chart = chart_in_page(page)
+    return page_text(page) if chart is None else as_json(shortened(chart))
+
+
+def page_text(page: str) -> str:
+    """Return the rough text of HTML or SVG: a line for each block, tabs between the cells of a table."""
+    shown = _FRAME.sub(lambda frame: f"\n{html.escape(page_text(html.unescape(frame[2])) or FRAME)}\n", page)
+    text = html.unescape(_TAG.sub("", _BREAK.sub("\n", _CELL_END.sub("\t", shown))))
     return "\n".join(filter(None, map(str.rstrip, text.split("\n"))))
 
 

@@ -38,13 +38,16 @@ function isLowSurrogate(text, index) {
 }
 
 /**
- * The beginning of a text, with a mark that says how much is missing.
+ * The beginning and the end of a text, with a mark that says how much is missing.
  * @param {string} text @param {number} limit
  */
 export function cut(text, limit) {
   if (text.length <= limit) return text;
-  const end = limit > 0 && isHighSurrogate(text, limit - 1) ? limit - 1 : limit;
-  return `${text.slice(0, end)}\n… ${text.length - end} more characters`;
+  let end = limit - Math.floor(limit / 4);
+  let rest = text.length - limit + end;
+  if (end > 0 && isHighSurrogate(text, end - 1)) end -= 1;
+  if (isLowSurrogate(text, rest)) rest += 1;
+  return `${text.slice(0, end)}\n… ${rest - end} characters left out …\n${text.slice(rest)}`;
 }
 
 /** @param {unknown} value A text in nbformat, which may be a list of lines. */
@@ -88,7 +91,7 @@ function boundedData(data, limit) {
  * @param {string} mime @param {unknown} value @param {number} limit
  */
 function boundedValue(mime, value, limit) {
-  if (/html$|xml$/.test(mime)) return cut(joined(value).replace(UNREAD, ''), limit);
+  if (/html$|xml$/.test(mime)) return cut(joined(value).replace(UNREAD, drawn), limit);
   if (/^text\/|javascript$/.test(mime)) return cut(joined(value), limit);
   if (mime.endsWith('json')) {
     const json = JSON.stringify(value);
@@ -97,6 +100,12 @@ function boundedValue(mime, value, limit) {
   if (!mime.startsWith('image/')) return undefined;
   const image = IMAGES.includes(mime) ? joined(value) : '';
   return image.length * 0.75 <= MAX_IMAGE ? image : '';
+}
+
+/** Of a script that draws a chart of Altair's, the chart. @param {string} script */
+function drawn(script) {
+  const at = script.lastIndexOf('})({');
+  return at >= 0 && script.includes('vega-lite') ? `<script>${script.slice(at)}` : '';
 }
 
 /**
