@@ -1,5 +1,6 @@
 """The tools at work: what is asked, what is done, and what the agent reads of it."""
 
+import json
 from typing import Any
 
 import anyio
@@ -8,7 +9,7 @@ from copilot_kernel.acp.messages import Diff, TextBlock
 from copilot_kernel.notebook.calls import NO_PAGE, OVER, RUN_PYTHON, SHOW_CODE, UnknownTool
 from copilot_kernel.notebook.live import CellType, RunResult
 from copilot_kernel.notebook.sources import source_hash
-from copilot_kernel.notebook.tools import tools_for
+from copilot_kernel.notebook.tools import INSTRUCTIONS, tools_for
 from copilot_kernel.tags import tagged
 
 from .desk import CALLS, EDITED, Desk, put_out
@@ -376,3 +377,23 @@ async def test_only_reads_are_annotated_as_such() -> None:
     listed = Desk().calls.listing()
     reading = {tool["name"] for tool in listed if tool["annotations"]["readOnlyHint"]}
     assert reading == {"list_variables", "inspect_variable", *READS}
+
+
+@pytest.mark.parametrize(("has_kernel", "before"), [(True, 5_951), (False, 3_590)])
+def test_what_every_prompt_pays_for_stays_small(*, has_kernel: bool, before: int) -> None:
+    """`before`: characters of the list without search, edits by parts and instructions."""
+    listed = [tool.listing for tool in tools_for(has_kernel=has_kernel).values()]
+    assert len(INSTRUCTIONS) <= 1_500
+    assert len(json.dumps(listed, separators=(",", ":"))) + len(INSTRUCTIONS) <= 1.25 * before
+
+
+async def test_annotations_tell_what_is_lost_and_where_code_runs() -> None:
+    listed = {tool["name"]: tool["annotations"] for tool in Desk().calls.listing()}
+    assert {name for name, each in listed.items() if each.get("openWorldHint")} == {
+        "insert_cell", "edit_cell", "run_cell", "run_cells", "run_python", "restart_kernel"
+    }  # fmt: skip
+    assert [name for name, each in listed.items() if each.get("destructiveHint") is False] == ["move_cell"]
+    desk = Desk()
+    desk.notebook.has_variables = False
+    cells = {tool["name"]: tool["annotations"] for tool in desk.calls.listing()}
+    assert cells["insert_cell"] == {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False}

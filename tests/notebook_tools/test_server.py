@@ -11,9 +11,12 @@ import httpx2
 import pytest
 from copilot_kernel.notebook import loopback_http, server
 from copilot_kernel.notebook.calls import UnknownTool
+from copilot_kernel.notebook.mcp_session import VERSIONS
 from copilot_kernel.notebook.server import Endpoint, NotebookServer
-from mcp import ClientSession, MCPError
+from copilot_kernel.notebook.tools import INSTRUCTIONS
+from mcp import Client, ClientSession, MCPError
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION
 
 from ..limits import LIMIT
 
@@ -130,6 +133,25 @@ async def test_the_official_client_lists_and_calls(served: NotebookServer, endpo
         with pytest.raises(MCPError, match="no such"):
             await client.call_tool("such", {})
     assert served.is_listed(endpoint)
+
+
+@pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
+async def test_the_official_client_of_each_version_is_told_what_the_tools_are_for(
+    endpoint: Endpoint, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp.client.session.LATEST_HANDSHAKE_VERSION", version)
+    async with client_of(endpoint) as client:
+        assert (client.protocol_version, client.instructions) == (version, INSTRUCTIONS)
+        assert not (await client.call_tool("say", {})).is_error
+
+
+async def test_an_official_client_of_a_newer_version_agrees_on_ours(endpoint: Endpoint) -> None:
+    async with (
+        httpx2.AsyncClient(headers=dict(endpoint.headers), verify=False) as http,
+        Client(streamable_http_client(endpoint.url, http_client=http), mode="auto") as client,
+    ):
+        assert (client.protocol_version, LATEST_MODERN_VERSION in VERSIONS) == (VERSIONS[0], False)
+        assert not (await client.call_tool("say", {})).is_error
 
 
 async def test_the_official_client_gets_a_late_answer_and_progress_until_then(
@@ -307,8 +329,9 @@ async def test_the_end_of_a_session_cancels_its_calls(
         ((), "POST", "/mcp", 411),
         (("Content-Length: -1",), "POST", "/mcp", 411),
         (("Content-Length: 1e9",), "POST", "/mcp", 411),
-        (("Transfer-Encoding: chunked",), "POST", "/mcp", 411),
-        (("Transfer-Encoding: chunked", "Content-Length: 2"), "POST", "/mcp", 411),
+        (("Transfer-Encoding: chunked", "Content-Length: 2"), "POST", "/mcp", 400),
+        (("Transfer-Encoding: gzip, chunked",), "POST", "/mcp", 400),
+        (("Transfer-Encoding: chunked", "Transfer-Encoding: chunked"), "POST", "/mcp", 400),
         (("Content-Length: 50000000",), "POST", "/mcp", 413),
         (("Content-Length: 2", "Content-Length: 3"), "POST", "/mcp", 400),
         (("Host: evil.example",), "POST", "/mcp", 400),
@@ -323,6 +346,48 @@ async def test_what_is_no_plain_post_is_refused_before_its_body(
     assert answer.startswith(f"HTTP/1.1 {status} ".encode())
 
 
+PING = json.dumps(message("ping")).encode()
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+async def test_a_body_in_chunks_is_read_and_the_next_request_follows(endpoint: Endpoint, size: int) -> None:
+    pieces = [PING[at : at + size] for at in range(0, len(PING), size)]
+    chunks = b"".join(b"%X;a=b\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+    one = head(endpoint, "Transfer-Encoding: Chunked") + chunks + b"0\r\nTrailer: x\r\n\r\n"
+    two = head(endpoint, f"Content-Length: {len(PING)}", "Connection: close") + PING
+    assert (await raw(endpoint, one + two)).count(b'{"jsonrpc":"2.0","id":1,"result":{}}') == 2
+
+
+async def test_a_client_may_send_chunks(endpoint: Endpoint) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield PING[:9]
+        yield PING[9:]
+
+    async with httpx2.AsyncClient(headers=dict(endpoint.headers), verify=False) as client:
+        assert (await client.post(endpoint.url, content=pieces())).json() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+@pytest.mark.parametrize(
+    ("chunks", "status"),
+    [
+        (b"x\r\n", 400),
+        (b"-1\r\n", 400),
+        (b"0x1\r\n", 400),
+        (b"1\n", 400),
+        (b"\r\n", 400),
+        (b"111111111\r\n", 400),
+        (b"1\r\nab\r\n", 400),
+        (b"1;" + b"a" * 50_000 + b"\r\n", 400),
+        (b"ff\r\nab", 400),
+        (b"FFFFFF\r\n", 413),
+        (b"200000\r\n" + b" " * 0x200000 + b"\r\n7FFFFF\r\n", 413),
+    ],
+)
+async def test_what_is_no_chunk_or_too_much_is_refused(endpoint: Endpoint, chunks: bytes, status: int) -> None:
+    answer = await raw(endpoint, head(endpoint, "Transfer-Encoding: chunked") + chunks, ends=True)
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+
+
 async def test_who_has_no_token_is_not_read_further(endpoint: Endpoint) -> None:
     answer = await raw(endpoint, head(Endpoint(endpoint.url, "forged"), "Content-Length: 1000"))
     assert answer.startswith(b"HTTP/1.1 401 ")
@@ -332,7 +397,8 @@ async def test_silence_is_bounded(endpoint: Endpoint, monkeypatch: pytest.Monkey
     monkeypatch.setattr(server, "FIRST_SECONDS", 0.05)
     monkeypatch.setattr(loopback_http, "BODY_SECONDS", 0.05)
     assert (await raw(endpoint, b"POST ")).startswith(b"HTTP/1.1 408 ")
-    assert (await raw(endpoint, head(endpoint, "Content-Length: 9"))).startswith(b"HTTP/1.1 408 ")
+    for more in ("Content-Length: 9", "Transfer-Encoding: chunked"):
+        assert (await raw(endpoint, head(endpoint, more))).startswith(b"HTTP/1.1 408 ")
 
 
 async def test_connections_are_bounded_and_free_again(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ REST_SECONDS = 2.0
 
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\0\r\n]*?)[ \t]*")
 _LENGTH = re.compile(r"[0-9]{1,12}")
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r\n")
 _ONCE = frozenset({"authorization", "content-length", "host", "transfer-encoding"})
 """Headers whose repetition is a trick."""
 
@@ -66,10 +67,14 @@ class Head(NamedTuple):
     keep_alive: bool
 
     @property
-    def length(self) -> int:
-        """Bytes of the body. Raises HttpError if it does not say, or if they are too many."""
-        length = self.headers.get("content-length", "")
-        if "transfer-encoding" in self.headers or not _LENGTH.fullmatch(length):
+    def length(self) -> int | None:
+        """Bytes of the body; None if it comes in chunks. Raises HttpError if it says neither or both, or too many."""
+        length, coding = self.headers.get("content-length", ""), self.headers.get("transfer-encoding", "")
+        if coding:
+            if length or coding.lower() != "chunked":  # programs disagree about where such a body ends
+                raise HttpError(400)
+            return None
+        if not _LENGTH.fullmatch(length):
             raise HttpError(411)
         if int(length) > MAX_BODY_BYTES:
             raise HttpError(413)
@@ -111,11 +116,32 @@ async def read_body(reader: asyncio.StreamReader, head: Head) -> bytes:
     """Raises HttpError."""
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            return await reader.readexactly(head.length)
-    except asyncio.IncompleteReadError as error:
+            return await _chunks(reader) if head.length is None else await reader.readexactly(head.length)
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
         raise HttpError(400) from error
     except TimeoutError as error:
         raise HttpError(408) from error
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    """A body in chunks; what stands beside their sizes and behind the last one counts for nothing. Raises HttpError."""
+    body = bytearray()
+    while size := _size(await reader.readuntil(b"\r\n")):
+        if len(body) + size > MAX_BODY_BYTES:
+            raise HttpError(413)
+        body += await reader.readexactly(size)
+        if await reader.readexactly(2) != b"\r\n":
+            raise HttpError(400)
+    while await reader.readuntil(b"\r\n") != b"\r\n":
+        pass
+    return bytes(body)
+
+
+def _size(line: bytes) -> int:
+    found = _CHUNK.fullmatch(line)
+    if found is None:
+        raise HttpError(400)
+    return int(found[1], 16)
 
 
 async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, status: int) -> None:

@@ -12,9 +12,10 @@ from ..errors import trace
 from ..mcp_config import OWN_SERVER
 from .calls import UnknownTool
 from .content import Json, text_block
+from .tools import INSTRUCTIONS
 
-VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
-"""Versions of the protocol, the newest first."""
+VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""Versions of the protocol, the newest first. Clients that know a newer one agree on one of these."""
 
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, CANCELLED = -32600, -32601, -32602, -32800
 
@@ -103,6 +104,7 @@ def _initialized(params: Json) -> Json:
         "protocolVersion": asked if asked in VERSIONS else VERSIONS[0],
         "capabilities": {"tools": {}},
         "serverInfo": {"name": OWN_SERVER, "version": __version__},
+        "instructions": INSTRUCTIONS,
     }
 
 
