@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from timeit import timeit
+from timeit import repeat, timeit
+
+from copilot_kernel.notebook.live import NotebookCell
+from copilot_kernel.notebook.results import outline
+from copilot_kernel.notebook.sources import difference, source_hash, with_edits
+from copilot_kernel.notebook.tools import INSTRUCTIONS, tools_for
 
 from tests.ipython.conftest import ARGV, LOAD
 from tests.ipython.fake_page import FakePage, subshell
@@ -52,6 +57,7 @@ def run(scale: float = 1.0) -> Report:
     report.add("%load_ext copilot_kernel, CPU time, median", median(loadings) * 1000, "ms", 20)
     _add_cells(report, rounds(300))
     report.add("a turn: bytes to its page so that another can take over", _sent_for_others(rounds(20)), "bytes", 150)
+    _add_reading(report, rounds(20))
     report.add("SIGINT in a blocking run → end of the cell, slowest", max(_stops(rounds(10))), "s", 1)
     return report
 
@@ -60,6 +66,41 @@ def _load(environ: dict[str, str]) -> float:
     """Seconds of `%load_ext`, in a kernel that has just started."""
     with _kernel(**environ) as front_end:
         return float(front_end.run(_LOADING).text)
+
+
+# -- what the tools compute -----------------------------------------------------------------------------------------
+
+
+def _add_reading(report: Report, rounds: int) -> None:
+    """Against `json.loads` of the same notebook, which whoever reads it pays."""
+    source = "".join(f"value_{number} = compute({number}, 'some text')\n" for number in range(25_000))
+    edits = [{"old": "value_20000 ", "new": "total "}]
+
+    def edit() -> None:
+        if difference(source, source_hash(source)) or "total" not in with_edits(source, edits):
+            raise RuntimeError("the edit has failed")
+
+    ratio = _least(edit, rounds) / _least(partial(json.loads, _book([source])), rounds)
+    report.add(f"an edit by parts in a cell of {len(source) / 1e6:.1f} MB ÷ json.loads of it", ratio, "×", 60)
+    sources = [source[at * 2_000 : (at + 1) * 2_000] for at in range(500)]
+    cells = [NotebookCell(f"cell-{at}", "code", each) for at, each in enumerate(sources)]
+    ratio = _least(partial(outline, cells), rounds) / _least(partial(json.loads, _book(sources)), rounds)
+    report.add("the outline of 500 cells (1 MB) ÷ json.loads of them", ratio, "×", 2)
+    listed = [tool.listing for tool in tools_for(has_kernel=True).values()]
+    report.add(
+        "characters of tools/list and instructions",
+        len(json.dumps(listed, separators=(",", ":"))) + len(INSTRUCTIONS),
+        "",
+        7_438,
+    )
+
+
+def _book(sources: list[str]) -> str:
+    return json.dumps({"cells": [{"cell_type": "code", "source": source} for source in sources]})
+
+
+def _least(function: Callable[[], object], rounds: int) -> float:
+    return min(repeat(function, number=1, repeat=rounds))
 
 
 # -- in kernels -------------------------------------------------------------------------------------------------------
