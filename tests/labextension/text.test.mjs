@@ -70,6 +70,15 @@ test('outputs keep texts up to the limit and images that fit', () => {
   });
 });
 
+test('a chart that is too large is sent without its template and the items of its arrays', () => {
+  const figure = { data: [{ x: Array(60).fill(1) }], layout: { template: 'x'.repeat(100), title: 'Rain' } };
+  const data = bounded({ output_type: 'display_data', data: { 'application/vnd.plotly.v1+json': figure } }, 99).data;
+  assert.deepEqual(data['application/vnd.plotly.v1+json'], {
+    data: [{ x: [1, 1, 1, 1, 1, '… 60 items in all'] }],
+    layout: { title: 'Rain' },
+  });
+});
+
 test('of a script, what it draws of Altair is kept', () => {
   const script = '<script>(function(spec) { load("vega-lite"); })({"mark": "bar"}, {"mode": "vega-lite"});</script>';
   const html = `<script>vega-lite</script><div></div>${script}<script>other()})({</script>`;

@@ -95,6 +95,7 @@ JPEG = "/9j/4AAQSkZJRg=="
             value(**{"application/vnd.plotly.v1+json": '{"data": [\n… 9 characters left out …\n}'}),
             '{"data": [\n… 9 characters left out …\n}',
         ),
+        (value(**{"application/vnd.plotly.v1+json": "y" * 900}), "y" * 900),
         (value(text_plain="f(...) g(...)", text_html="<b>no</b>"), "f(...) g(...)"),
         (value(text_plain="<xarray>\n1", text_html="<b>no</b>"), "<xarray>\n1"),
         (value(text_plain=BARE, text_html="1 < 2<b>x</b><path d='\n… 9 characters left out …\n"), "1 < 2x"),

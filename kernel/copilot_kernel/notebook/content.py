@@ -204,7 +204,8 @@ def _data(data: Mapping[str, Any]) -> tuple[str, Json | None]:
 def _text(kind: str, value: Any) -> str:
     """Return the text of a value; of a chart its JSON, shortened."""
     if kind.endswith("json"):
-        return as_json(value if kind == "application/json" else shortened(without_template(value)))
+        is_whole = kind == "application/json" or isinstance(value, str)  # a text was cut by the page
+        return as_json(value if is_whole else shortened(without_template(value)))
     if not kind.endswith(("html", "xml")):
         return _clean(value).strip("\n")
     page = _joined(value)

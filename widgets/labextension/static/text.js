@@ -2,6 +2,8 @@
 // Texts without a page: what differs, what is left out, what hides.
 
 const MAX_IMAGE = 5_000_000;
+const MAX_ITEMS = 50; // of an array in a value that is too large
+const SHOWN_ITEMS = 5;
 const IMAGES = ['image/png', 'image/jpeg'];
 // What nobody reads of HTML and SVG, and what would leave no room for the rest.
 const UNREAD = /<(style|script)\b[^]*?<\/\1\s*>|data:[^"'\s>]{99,}/gi;
@@ -94,12 +96,20 @@ function boundedValue(mime, value, limit) {
   if (/html$|xml$/.test(mime)) return cut(joined(value).replace(UNREAD, drawn), limit);
   if (/^text\/|javascript$/.test(mime)) return cut(joined(value), limit);
   if (mime.endsWith('json')) {
-    const json = JSON.stringify(value);
-    return json.length <= limit ? value : cut(json, limit);
+    if (JSON.stringify(value).length <= limit) return value;
+    const json = JSON.stringify(value, brief);
+    return json.length <= limit ? JSON.parse(json) : cut(json, limit);
   }
   if (!mime.startsWith('image/')) return undefined;
   const image = IMAGES.includes(mime) ? joined(value) : '';
   return image.length * 0.75 <= MAX_IMAGE ? image : '';
+}
+
+/** Without what is long of a chart: the template of Plotly, the items of arrays. @param {string} key @param {any} value */
+function brief(key, value) {
+  if (key === 'template') return undefined;
+  const isLong = Array.isArray(value) && value.length > MAX_ITEMS;
+  return isLong ? [...value.slice(0, SHOWN_ITEMS), `… ${value.length} items in all`] : value;
 }
 
 /** Of a script that draws a chart of Altair's, the chart. @param {string} script */
