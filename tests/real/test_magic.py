@@ -19,9 +19,10 @@ READ: Json = {"call": [("read", FILE)]}
 def play(agent: Agent) -> Json:
     with model.running() as scripted, opened(agent, scripted, argv=PYTHON) as book:
         assert book.front_end.run("%load_ext copilot_kernel").status == "ok"
+        page = FakePage(book.front_end, {"cell": "%%copilot"}, _seen=len(book.front_end.published))
         found = {
-            "insert": _insert(book),
-            "pieces": _pieces(book),
+            "insert": _insert(book, page),
+            "pieces": _pieces(book, page),
             "chart": _chart(book),
             "text": book.ask({"say": "There are **three lines**."}),
             "edit": book.ask(READ, {"call": [("edit", FILE, "two", "TWO")]}, {"say": "Changed."}, click=agent.allow),
@@ -46,11 +47,10 @@ def _typed(book: Notebook, command: str, click: str) -> Json:
     return book.end(cell)
 
 
-def _insert(book: Notebook) -> Json:
+def _insert(book: Notebook, page: FakePage) -> Json:
     """The agent inspects a variable, then inserts a cell and runs it; what was asked, and what the model learnt."""
     assert book.front_end.run("prices = [10, 12, 14]").status == "ok"
     since = len(book.front_end.published)
-    page = FakePage(book.front_end, {"cell": "%%copilot"}, _seen=since)
     inspect = ("notebook-inspect_variable", {"name": "prices"})
     insert = ("notebook-insert_cell", {"source": "total = sum(prices)\ntotal", "run": True})
     cell = book.begin({"call": [inspect]}, {"call": [insert]}, {"say": "Added."})
@@ -69,10 +69,10 @@ def _insert(book: Notebook) -> Json:
 LONG = "".join(f"price_{number} = {number}\n" for number in range(3_000))
 
 
-def _pieces(book: Notebook) -> Json:
+def _pieces(book: Notebook, page: FakePage) -> Json:
     """The agent changes a name in a long cell by its hash; what was asked, and what the model learnt."""
     since = len(book.front_end.published)
-    page = FakePage(book.front_end, {"cell": "%%copilot", "long": LONG}, _seen=since)
+    page.cells["long"] = LONG
     edits = [{"old": "price_2500 ", "new": "total "}]
     edit = ("notebook-edit_cell", {"id": "long", "expected": source_hash(LONG), "edits": edits})
     cell = book.begin({"call": [("notebook-read_notebook", {})]}, {"call": [edit]}, {"say": "Renamed."})
