@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -97,11 +97,14 @@ class PageNotebook(PageCells):
 
     async def open_documents(self) -> OpenDocuments:
         """The notebook and what is open beside it, as far as they are known."""
-        found: Any = []
-        with suppress(NotebookError):
-            found = (await self._call("documents")).get("paths")
-        listed = [path for path in found if isinstance(path, str)] if isinstance(found, list) else []
-        folders = folders_of_page(self._started, self.page.path) if self.page else ()
+        if self.page is None or not await self.page.known():
+            return OpenDocuments(self.paths)
+        try:
+            paths = (await self.page.call("documents")).get("paths")
+        except NotebookError:
+            return OpenDocuments(self.paths)
+        listed = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
+        folders = folders_of_page(self._started, self.page.path)
         return OpenDocuments(self.paths, tuple(os.path.join(folder, path) for folder in folders for path in listed))
 
     async def open_notebooks(self) -> list[str]:
