@@ -273,7 +273,7 @@ class Settings:
     sandbox_write: tuple[str, ...] = _setting(
         (),
         "paths",
-        "the same for paths that it can also write",
+        "JSON array of more absolute paths that the agent can also write in the sandbox",
         join=common_paths,
         widens=True,
         order="list",

@@ -40,7 +40,7 @@ def test_always_offers_rules_in_words_then_what_the_agent_remembers_and_a_rule_t
     expect(answers.locator("visible=true")).to_have_text([offered, "Let the agent remember it", "Back"])
     rule = chat.log.get_by_role("textbox", name="Rule")
     expect(rule).to_be_hidden()
-    expect(chat.log.get_by_text("whatever it considers the same").locator("visible=true")).to_have_count(1)
+    expect(chat.log.get_by_text("similar calls without asking").locator("visible=true")).to_have_count(1)
     chat.page.keyboard.press("Escape")
     expect(chat.button("Always allow ▾")).to_be_focused()
     chat.button("Always allow ▾").click()

@@ -151,7 +151,7 @@ def test_after_a_rename_neither_the_notebook_nor_what_is_open_beside_it_is_resto
     story.ended(2)
     story.page.locator(".copilot-undo-button").click()
     output = story.notebook.output(3)
-    expect(output.get_by_text("it is open beside the notebook")).to_be_visible()
+    expect(output.get_by_text("it is open in another tab")).to_be_visible()
     expect(output).not_to_contain_text("renamed.ipynb")
     output.get_by_role("button", name="Undo").click()
     expect(output).to_contain_text("Restored: closed.txt.")

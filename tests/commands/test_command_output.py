@@ -286,4 +286,4 @@ def test_an_id_that_begins_another_is_itself() -> None:
 def test_what_cannot_be_found_is_an_error(sessions: tuple[SessionInfo, ...], typed: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         find_session(sessions, typed, NEW.id)
-    assert (str(caught.value), "%sessions all lists all." in caught.value.hint) == (message, True)
+    assert (str(caught.value), "%sessions all lists every conversation." in caught.value.hint) == (message, True)

@@ -81,8 +81,8 @@ async def test_names_show_what_hides_in_them_and_hints_say_what_they_do(models: 
         (
             "Always allow (the agent remembers it)",
             "",
-            "Always allow (the agent remembers it): From now on, the agent allows whatever it considers the same, and "
-            "keeps this itself. · the agent calls it “Reject⟨U+202E⟩⟨U+001B⟩[2K”",
+            "Always allow (the agent remembers it): From now on, the agent allows similar calls without asking; "
+            "only the agent can revoke this. · the agent calls it “Reject⟨U+202E⟩⟨U+001B⟩[2K”",
         ),
     ]
 

@@ -114,7 +114,7 @@ UNCLEAR = {
     "redirection": ("a 3> b",),
     "not an ordinary file": ("a > /dev/tcp/b/1", "a > //dev/tcp/b"),
     "has no file": ("a >", "a > > b"),
-    "without a command": ("> a", "; a", "a | | b"),
+    "has no command": ("> a", "; a", "a | | b"),
     "sets a variable": ("a=b c", "a+=b c", "time a=b c"),
     "not written out": ("a[1]=b c", "[[ a ]]", "*", "~/a", "''"),
     "keyword `if`": ("if a",),

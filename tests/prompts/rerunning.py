@@ -19,7 +19,7 @@ from ..output.recording import Bundle, RecordingCell, call, said
 FILES = "This prompt changed a.py, b.py last time"
 SENT = f"ℹ {FILES}. This run starts from the changed files."
 HOW = "To send the prompt again, change it or set COPILOT_KERNEL_RERUN=run."
-KEPT = f"ℹ Not sent (rerun = keep). {FILES}.\nIts answer stands below. {HOW}"
+KEPT = f"ℹ Not sent (rerun = keep). {FILES}.\nIts answer is below. {HOW}"
 LOST = f"ℹ Not sent (rerun = keep). {FILES}.\nIts answer is not recorded. {HOW}"
 
 

@@ -121,9 +121,9 @@ def test_what_has_changed_since_is_skipped_and_named(changed: Session, project: 
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("%undo 7", "Turn 7 has changed nothing, or is not known any more."),
-        ("%undo 1-0", "Turn 1-0 has changed nothing, or is not known any more."),
-        ("%undo last", "Turn last has changed nothing, or is not known any more."),
+        ("%undo 7", "Turn 7 changed nothing, or is no longer known."),
+        ("%undo 1-0", "Turn 1-0 changed nothing, or is no longer known."),
+        ("%undo last", "Turn last changed nothing, or is no longer known."),
         ("%undo 1 2", 'Unknown argument "1 2".'),
     ],
 )

@@ -281,8 +281,8 @@ def test_the_head_names_the_mcp_server_and_its_tool(fields, head):
 
 @pytest.mark.parametrize(("kind", "of_copilot", "words"), [
     ("execute", True, "From now on, Copilot allows exactly this command without asking."),
-    ("fetch", True, "From now on, the agent allows whatever it considers the same"),
-    ("execute", False, "From now on, the agent allows whatever it considers the same"),
+    ("fetch", True, "From now on, the agent allows similar calls without asking"),
+    ("execute", False, "From now on, the agent allows similar calls without asking"),
 ])  # fmt: skip
 def test_it_says_what_always_will_mean(kind, of_copilot, words):
     for shown in both(Question(call(title="t", kind=kind), OPTIONS, of_copilot=of_copilot)):

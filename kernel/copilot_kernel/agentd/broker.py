@@ -18,7 +18,7 @@ from .wire import WireMessage
 
 WITHDRAWN = "Request cancelled"
 NOT_OPEN = "This session is not open in this notebook."
-HUNG = "a session of it did not stop in time"
+HUNG = "one of its sessions did not stop in time"
 ASKED_TO_END = "it was asked to end"
 _OPENING = ("session/load", "session/resume")
 _BEGINNING = ("session/new", "session/fork")

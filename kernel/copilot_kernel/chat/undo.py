@@ -29,8 +29,8 @@ from .turn_end import NotebookInTurn
 
 UNDO_OFF = "Undo is off: the setting `undo` is false."
 UNDONE_PREAMBLE = (
-    "[Copilot Kernel] The user has undone changes of yours. These are again as they were before; read them again "
-    "before you change them: {}"
+    "[Copilot Kernel] The user has undone changes of yours. These files have their earlier content again; read "
+    "them before you change them: {}"
 )
 MAX_NAMED_FILES = 50
 
@@ -71,7 +71,7 @@ class Undo:
         """Return the number of the turn that `key` names, or a number. Raises UsageError if it is not recorded."""
         number, _, mark = key.partition("-")
         if not number.isdecimal() or int(number) not in self._recorded().turns or mark not in ("", self._mark):
-            raise UsageError(f"Turn {key} has changed nothing, or is not known any more.", "%changes lists the turns.")
+            raise UsageError(f"Turn {key} changed nothing, or is no longer known.", "%changes lists the turns.")
         return int(number)
 
     def uncertain(self, number: int) -> tuple[ChangedFile, ...]:

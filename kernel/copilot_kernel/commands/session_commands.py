@@ -21,7 +21,7 @@ ALL, LAST = "all", "last"
 MAX_SESSION_BUTTONS = 50
 """Sessions with a button; the others are resumed by their ID."""
 
-_LISTS = "%sessions lists those of this folder, %sessions all lists all."
+_LISTS = "%sessions lists the conversations of this folder, %sessions all lists every conversation."
 
 
 async def sessions(context: CommandContext, output: CommandOutput, rest: str) -> None:

@@ -34,7 +34,7 @@ NO_CHANGES = "Nothing to undo: no file was changed in this conversation."
 NOTHING_LEFT = "Nothing to restore."
 ONLY_RAN = "Nothing to restore: this turn only ran {}."
 HOW_TO_RESTORE = "Without buttons, type %undo {} restore."
-BY_BUTTON = "Only a button can do that: the change may not be the agent's."
+BY_BUTTON = "Click the button to restore this: the change may not be the agent's."
 UNASKED = "Nothing was restored, because nobody can be asked here. To restore without asking, use %undo {} restore."
 
 

@@ -76,7 +76,7 @@ def between(old: str | None, new: str, excerpt: Excerpt | None = None, most: int
 
 
 def compared(old: str | None, new: str, excerpt: Excerpt | None = None, most: int = sys.maxsize) -> Change:
-    """`between`, for texts that are too long to be remembered."""
+    """Uncached `between`, for long texts."""
     if not old:
         added = split_lines(new)
         hunk = _hunk((("+", line) for line in added[:most]), 1, 1) if new else ()

@@ -94,7 +94,7 @@ class PythonNotebook(PageNotebook):
         count = None
         try:
             if code != expected:
-                raise ChangedMeanwhile("The cell has been changed meanwhile.")
+                raise ChangedMeanwhile("The cell has changed in the meantime.")
             result = await self._runs.run(expected, request, id)
             count = result.execution_count
         finally:

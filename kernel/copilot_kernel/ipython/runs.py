@@ -86,7 +86,7 @@ class ExecutionCounts:
             shell.execution_count = own
 
     def _leave(self, result: Any = None) -> None:
-        """The waiting cell has ended: after its reply, which is made without an await, the next number is the runs'."""
+        """Advance the count past the runs, after the reply of the waiting cell."""
         shell = self._shell
         if shell.display_trap.is_active:
             return  # that was a run, or another cell within the cell

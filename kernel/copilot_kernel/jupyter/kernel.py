@@ -56,7 +56,7 @@ class CopilotKernel(ConcurrentKernel):
     ]
 
     guard_seconds = Float(
-        GUARD_SECONDS, help="Seconds for which a click that allows does not count after its button moved."
+        GUARD_SECONDS, help="Seconds to ignore clicks on a button that allows, after the button moved."
     ).tag(config=True)
 
     agent = Unicode(help="The agent's command line, as the kernelspec has it.").tag(config=True)

@@ -37,7 +37,7 @@ class Slot:
     card: Card | None = None
     """The widgets that it shows."""
     lent: bool = False
-    """True if it is there for what passes: when it is empty, whatever comes next may take the display."""
+    """True if it is temporary: the next slot may use its display once it is empty."""
     dirty: bool = False
     display_id: str = field(default_factory=lambda: uuid4().hex)
     drawn: Drawn = field(default_factory=dict)

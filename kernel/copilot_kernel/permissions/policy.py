@@ -32,8 +32,8 @@ CHANGES_SETTINGS = "It may change settings of Copilot Kernel, which always asks:
 ALLOWED_BY_MODE = "Mode {} allows it in the project."
 NO_ALLOW_ONCE = "But the agent does not offer to allow it only once."
 REMOTE = "Showing this text loads content from {}, and the address itself can carry data there."
-NAMELESS = "A shell of Windows may know the command by another name."
-NO_TOOL = "The call does not name the server that does it."
+NAMELESS = "Windows may run this command under an alias."
+NO_TOOL = "The call does not say which MCP server it uses."
 DENY = PermissionOption(None, "Deny", "reject_once")
 # Tools that no rule and no mode allows.
 ALWAYS_ASKED = ("mcp__notebook__restart_kernel",)

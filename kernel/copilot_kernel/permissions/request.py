@@ -21,7 +21,7 @@ from .rulebook import Rules
 from .shell import CommandLine, parse_command
 
 CHANGING = frozenset({"edit", "delete", "move"})
-ONLY_WORDS = "The request has only words."
+ONLY_WORDS = "The request describes the call only in words."
 EXTRA_FIELD = "The call has an extra field, `{}`, that may change what runs."
 _READING = frozenset({"read", "search", "think", "fetch"})
 _MAX_OPERANDS = 600

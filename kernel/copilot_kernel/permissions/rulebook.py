@@ -72,7 +72,7 @@ class Rule:
 
     @property
     def warning(self) -> str | None:
-        """Why a rule that allows allows more, or less, than it seems to."""
+        """Warning if an allow rule is broader or narrower than it looks."""
         if self.command:
             return breadth_warning(self.command.words, is_open=self.command.is_open)
         files = "every file" if self.path and self.path.base == "system" else "all of your files"

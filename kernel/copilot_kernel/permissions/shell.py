@@ -291,7 +291,7 @@ class _Lexer:
             self.commands.append(_checked_command(tuple(command.words)))
             self.operators.append(operator)
         elif command.redirected or operator != "\n":
-            raise _Unclear("A redirection or an operator stands without a command.")
+            raise _Unclear("A redirection or operator has no command.")
         if len(self.commands) > MAX_COMMANDS:
             raise _Unclear(f"The line has more than {MAX_COMMANDS} commands.")
 

@@ -40,7 +40,7 @@ def remembered(question: Question, option: PermissionOption) -> str:
     verb = STANDING[option.kind]
     if question.of_copilot and question.call and question.call.kind in _COPILOT_REMEMBERS:
         return f"From now on, Copilot {verb}s {_COPILOT_REMEMBERS[question.call.kind]} without asking."
-    return f"From now on, the agent {verb}s whatever it considers the same, and keeps this itself."
+    return f"From now on, the agent {verb}s similar calls without asking; only the agent can revoke this."
 
 
 def without_always(question: Question) -> Question:

@@ -27,7 +27,7 @@ def render_sent(files: Sequence[str]) -> Bundle:
 
 def render_kept(files: Sequence[str], setting: str, *, is_recorded: bool) -> Bundle:
     """The line of a prompt that is not sent; `setting` says why. The old answer stands below if `is_recorded`."""
-    answer = "Its answer stands below." if is_recorded else "Its answer is not recorded."
+    answer = "Its answer is below." if is_recorded else "Its answer is not recorded."
     return _line(f"Not sent ({setting}). {changed_words(files)}.", f"{answer} {HOW_TO_SEND}")
 
 

@@ -70,7 +70,7 @@ def problem(text: str) -> str | None:
     problems = (
         (path.startswith("//"), "names a device or another computer"),
         (not drive and path.startswith("/"), "depends on the current drive"),
-        (_IMPOSSIBLE.search(rest), "names a stream, depends on the current folder of a drive, or is no path"),
+        (_IMPOSSIBLE.search(rest), "is not a plain path (an alternate stream, or relative to a drive)"),
         (any(part[-1] in ". " for part in parts), "ends in dots or blanks, which Windows leaves out"),
         (any(map(_DEVICE.match, parts)), "names a device"),
         (any(map(_SHORT.search, parts)), "may be the short name of another file"),

@@ -11,7 +11,7 @@ from ..notebook.live import CellType, ChangedMeanwhile, LiveNotebook, NotebookCe
 
 CHANGED_SINCE = "it has changed since"
 NO_PAGE = "no open page shows the notebook"
-NOT_FOUND = "it is not found any more"
+NOT_FOUND = "it no longer exists"
 EXCERPT_CHARS = 30
 """Limit of the source of a deleted cell, beneath the answer."""
 _NAME_CHARS = 40

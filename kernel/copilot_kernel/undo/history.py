@@ -32,7 +32,7 @@ MAX_TURNS = 50
 # Failed snapshots in a row after which no more are taken. Each continues where the last one stopped.
 MAX_FAILURES = 6
 READING = "copilot-undo-read"
-NOTEBOOK_OPEN = "it is open beside the notebook"
+NOTEBOOK_OPEN = "it is open in another tab"
 NOTHING_OPEN = OpenDocuments()
 NOTEBOOK_UNKNOWN = "it may be this notebook, whose path is not known"
 NOT_ALL_RECORDED = "Some changes were not recorded: the disk was too slow, or there were too many files."
