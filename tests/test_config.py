@@ -1,6 +1,7 @@
 """Where a setting comes from, and what becomes of one that cannot be read."""
 
 import json
+import os
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,7 @@ def test_the_environment_sets_every_field() -> None:
     lists = ("Read", "Edit"), ("Bash(git push)",), ("Bash(rm *)",)
     more = ("cancel", 2.5, 1.0, 600.0, servers, True, True, "flat", "optionId", "/state")
     switches = (False, False, False)
-    sandbox = ("required", ("/data",), ("~/cache",), ("api.github.com",), "user", ("/trusted",))
+    sandbox = ("required", ("/data",), (os.path.expanduser("~/cache"),), ("api.github.com",), "user", ("/trusted",))
     expected = Settings("demo", "/project", "bypassPermissions", *lists, *more, *switches, 5000, "ask", False, *sandbox)
     assert settings == expected
     assert settings.origins == dict.fromkeys(ORIGINS, "environment")

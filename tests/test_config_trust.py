@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copilot_kernel.config import SETTINGS, Settings, Widening
+from copilot_kernel.config import SETTINGS, Settings
 from copilot_kernel.config_reader import IN_PROJECT, load_settings
 from copilot_kernel.config_writer import add_to_list
 from copilot_kernel.environment import environment_of
-from copilot_kernel.permissions.rulebook import allow_lists
+from copilot_kernel.permissions.rulebook import Rulebook
 from copilot_kernel.places import is_in_own_kernelspec, user_file
 
 from .test_config import write
@@ -78,11 +78,17 @@ def test_the_mode_stays_where_another_value_cannot_be_read_and_a_plan_stays_in_a
     assert load_settings(plan, [path]).permission_mode == "plan"
 
 
-def test_of_several_lists_that_allow_each_is_kept_as_a_limit(tmp_path: Path) -> None:
+def test_what_the_user_allows_is_limited_by_each_list_of_the_systems(tmp_path: Path) -> None:
     mine, ours = write(tmp_path / "mine.json", {"allow": ["Edit"]}), write(tmp_path / "ours.json", {"allow": ["Read"]})
     settings = load_settings({"COPILOT_KERNEL_ALLOW": '["Bash"]'}, [mine, ours])
-    lists = [(each.rules, each.origin, each.is_own) for each in allow_lists(settings)]
-    assert lists == [(("Bash",), "environment", True), (("Read",), str(ours), False), (("Edit",), str(mine), False)]
+    assert (settings.allow, settings.origins["allow"]) == (("Bash",), "environment")
+    assert settings.allow_limits == {str(ours): ("Read",)}
+    book = Rulebook.of(settings).adding("allow", "WebFetch")
+    assert [[rule.text for rule in each] for each in (book.rules.allow, *book.rules.limits)] == [
+        ["Bash", "WebFetch"],
+        ["Read"],
+    ]
+    assert [each.text for each in book.without("Read").listed] == ["Bash", "WebFetch"]
 
 
 STRICTER = [
@@ -95,7 +101,7 @@ STRICTER = [
 
 
 @pytest.mark.parametrize(("name", "values"), STRICTER)
-def test_of_two_values_the_stricter_holds(tmp_path: Path, name: str, values: list[str]) -> None:
+def test_of_the_users_value_and_the_systems_the_stricter_holds(tmp_path: Path, name: str, values: list[str]) -> None:
     sandbox = {"sandbox": "on"} if name == "permission_mode" else {}
     for strict, loose in combinations(values, 2):
         for one, other in ((strict, loose), (loose, strict)):
@@ -106,8 +112,6 @@ def test_of_two_values_the_stricter_holds(tmp_path: Path, name: str, values: lis
                 load_settings({}, [write(tmp_path / "x.json", {name: strict, **sandbox})]),
             )
             assert getattr(of_files, name) == getattr(expected, name)
-            with_environment = load_settings({f"COPILOT_KERNEL_{name.upper()}": other}, [by_user])
-            assert getattr(with_environment, name) == getattr(expected, name)
 
 
 @pytest.mark.parametrize(
@@ -151,21 +155,42 @@ def test_what_two_lists_name_is_what_both_name(
 )
 def test_what_the_environment_widens_is_known(name: str, value: str, widens: bool) -> None:
     variable = f"COPILOT_KERNEL_{name}"
-    assert load_settings({variable: value}, []).widened == ((Widening(variable, value),) if widens else ())
+    assert load_settings({variable: value}, []).widened == ({variable: value} if widens else {})
 
 
-def test_the_environment_widens_nothing_that_the_users_file_says(tmp_path: Path) -> None:
-    said = {"permission_mode": "acceptEdits", "allow": ["Read"], "sandbox_write": ["/data"], "sandbox": "required"}
-    strict = {"PERMISSION_MODE": "bypassPermissions", "ALLOW": '["Bash"]', "SANDBOX_WRITE": '["/"]', "SANDBOX": "off"}
-    settings = load_settings(
-        {f"COPILOT_KERNEL_{name}": value for name, value in strict.items()}, [write(tmp_path / "a", said)]
-    )
-    assert settings.widened == ()
-    assert (settings.permission_mode, settings.sandbox, settings.sandbox_write) == (
-        "acceptEdits",
-        "required",
-        ("/data",),
-    )
+@pytest.mark.parametrize(
+    ("name", "said", "value", "asks"),
+    [
+        ("permission_mode", "plan", "default", True),
+        ("permission_mode", "sandboxed", "acceptEdits", True),
+        ("permission_mode", "acceptEdits", "sandboxed", True),
+        ("permission_mode", "bypassPermissions", "acceptEdits", False),
+        ("allow", ["Read", "Bash"], '["Bash"]', False),
+        ("allow", ["Read"], '["Read", "Bash"]', True),
+        ("ask", ["Read"], "[]", False),
+        ("sandbox_write", ["/data"], '["/data/a", "/data/"]', False),
+        ("sandbox_write", ["/data/a"], '["/data"]', True),
+        ("trusted_folders", ["~"], '["~/a"]', False),
+        ("sandbox_hosts", ["a.org", "b.org"], '["b.org"]', False),
+        ("sandbox_hosts", ["b.org:443"], '["b.org"]', True),
+        ("state", "/a", "/b", True),
+    ],
+)
+def test_the_environment_overrides_the_users_file_and_what_allows_more_is_asked_about(
+    tmp_path: Path, name: str, said: Any, value: str, asks: bool
+) -> None:
+    variable = f"COPILOT_KERNEL_{name.upper()}"
+    environ = {"COPILOT_KERNEL_SANDBOX": "on", variable: value}
+    settings = load_settings(environ, [write(tmp_path / "a", {name: said, "sandbox": "on"})])
+    assert settings.widened == ({variable: value} if asks else {})
+    alone = load_settings(environ, [])
+    assert getattr(settings, name) == (("Read",) if name == "ask" else getattr(alone, name))
+
+
+def test_what_the_system_limits_is_no_widening_of_the_environments(tmp_path: Path) -> None:
+    files = [write(tmp_path / "mine", {"permission_mode": "plan"}), write(tmp_path / "system", {"fs": False})]
+    settings = load_settings({"COPILOT_KERNEL_FS": "on", "COPILOT_KERNEL_PERMISSION_MODE": "plan"}, files)
+    assert (settings.fs, settings.permission_mode, settings.widened) == (False, "plan", {})
 
 
 def test_a_file_in_the_project_or_its_work_tree_is_no_settings_file(
@@ -195,7 +220,7 @@ def test_an_agent_in_a_kernelspec_is_the_users_unless_that_lies_in_the_project(
     assert is_in_own_kernelspec("my agent", str(tmp_path / "project")) is is_own
     assert not is_in_own_kernelspec("your agent", str(tmp_path / "project"))
     given = load_settings({"COPILOT_KERNEL_AGENT": "other"}, [], own_agent="my agent")
-    assert (given.agent, given.widened) == ("my agent", ())
+    assert (given.agent, given.widened) == ("my agent", {})
 
 
 def test_every_setting_says_which_side_is_strict_or_that_it_has_none() -> None:
@@ -215,6 +240,11 @@ def test_every_setting_says_which_side_is_strict_or_that_it_has_none() -> None:
         ("cancel_grace", 1, 60),
         ("agent_sharing", "off", "user"),
         ("rerun", "keep", "run"),
+        ("permission_mode", "plan", "bypassPermissions"),
+        ("sandbox", "required", "off"),
+        ("on_unasked", "cancel", "badge"),
+        ("fs", False, True),
+        ("terminal", False, True),
     ],
 )
 def test_what_the_system_says_more_strictly_holds_but_the_user_overrides_the_user(
@@ -230,11 +260,13 @@ def test_what_the_system_says_more_strictly_holds_but_the_user_overrides_the_use
         assert getattr(load_settings({variable: typed(loose)}, [users[1], system[at]]), name) == expected
         assert getattr(load_settings({variable: typed(expected)}, [users[1 - at]]), name) == expected
     settings = load_settings({variable: typed(loose)}, [users[0], system[1]])
-    assert (getattr(settings, name), settings.widened) == (loose, ())
+    assert (getattr(settings, name), settings.widened) == (loose, {})  # the system says the same
+    widened = load_settings({variable: typed(loose)}, [users[0]]).widened
+    assert widened == ({variable: typed(loose)} if SETTINGS[name].widens else {})
 
 
 def test_a_value_that_also_stands_in_a_file_of_the_users_or_the_systems_is_not_asked_about(tmp_path: Path) -> None:
     user, system = write(tmp_path / "a.json", {"agent": "mine"}), write(tmp_path / "b.json", {"agent": "other"})
     for agent, asks in (("mine", False), ("other", False), ("third", True)):
         settings = load_settings({"COPILOT_KERNEL_AGENT": agent}, [user, system])
-        assert settings.widened == ((Widening("COPILOT_KERNEL_AGENT", agent),) if asks else ())
+        assert settings.widened == ({"COPILOT_KERNEL_AGENT": agent} if asks else {})

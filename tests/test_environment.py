@@ -166,7 +166,7 @@ def test_a_settings_file_of_the_project_hides_no_question(project: Path, monkeyp
     for name, value in said.items():
         monkeypatch.setenv(f"COPILOT_KERNEL_{name.upper()}", json.dumps(value))
     widened = load_settings(start_folder=str(project)).widened
-    assert {each.variable for each in widened} == {f"COPILOT_KERNEL_{name.upper()}" for name in said}
+    assert {*widened} == {f"COPILOT_KERNEL_{name.upper()}" for name in said}
 
 
 def planted(project: Path, place: str) -> None:
@@ -194,7 +194,7 @@ def test_no_setting_or_place_is_read_from_what_the_project_names(
     name, _, value = line.partition("=")
     monkeypatch.setenv(name, value.replace("${PWD}", str(project)))
     settings = load_settings(start_folder=str(project))
-    assert (settings.agent, settings.cwd, settings.permission_mode, settings.widened) == ("", "", "default", ())
+    assert (settings.agent, settings.cwd, settings.permission_mode, settings.widened) == ("", "", "default", {})
     assert str(project) not in settings.own_state
 
 
@@ -219,4 +219,4 @@ def test_a_settings_file_beside_the_project_only_restricts(
     assert (settings.agent, settings.allow, settings.sandbox_write, settings.state) == ("", (), (), "")
     assert (settings.permission_mode, settings.deny, settings.undo) == ("plan", ("Edit",), True)
     assert (settings.error_context, settings.context_chars) == (False, 1000)
-    assert [each.rules for each in settings.allow_limits] == [("Bash",)]
+    assert [*settings.allow_limits.values()] == [("Bash",)]

@@ -39,23 +39,6 @@ BUILT_IN_AGENTS = ("", "copilot", "demo")
 AGENT, CWD, DEMO_COMMAND = f"{PREFIX}AGENT", f"{PREFIX}CWD", f"{PREFIX}DEMO_COMMAND"
 
 
-@dataclass(frozen=True, slots=True)
-class AllowList:
-    """A list of rules that must cover a call. What the user allows by a click adds to one that `is_own`."""
-
-    rules: tuple[str, ...]
-    origin: str
-    is_own: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Widening:
-    """A variable of the environment that lets the agent do more than the user's files say."""
-
-    variable: str
-    value: str
-
-
 def _setting(default: Any, kind: Kind, help: str, *, order: Any, **more: Any) -> Any:
     """Declare a field of `Settings` that the user can set; its variable is named after it."""
     more = {"choices": order, **more} if kind in ("choice", "mode") else more
@@ -307,10 +290,10 @@ class Settings:
     )
     # The notebook's folder, or that in which the kernel or program was started; what `cwd` is relative to.
     start_folder: str = field(default="", compare=False)
-    # Lists of other places than `allow` is from.
-    allow_limits: tuple[AllowList, ...] = field(default=(), compare=False)
-    # What the environment widens; a person who can be asked must agree.
-    widened: tuple[Widening, ...] = field(default=(), compare=False)
+    # Lists of the system and the project that must cover a call, too, by their origin.
+    allow_limits: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    # Variables that let the agent do more than the user's files say; a person who can be asked must agree.
+    widened: Mapping[str, str] = field(default_factory=dict, compare=False)
     # `state` as the user's files have it: what the user trusts is remembered there.
     own_state: str = field(default="", compare=False)
     # Files of the project that do not exist in the sandbox, since the user does not trust what they run.

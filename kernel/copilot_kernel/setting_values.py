@@ -24,11 +24,10 @@ class Setting:
     A mode or a choice is one of `choices`; a number lies `between` two, in `unit`, and has the default's type; rules,
     paths and hosts are lists. `help` is what the documentation says, `topic` the part of the settings page that shows
     it, the last one if empty, `title` its name there, by default from its own. `order` says which side is strict: it
-    holds the values, the strictest first; the `lower` number is the stricter one; of lists, `join` makes one of those
-    of several places; if the order is `none`, a project's file does not set the value. What administrators' and
-    projects' files say more strictly holds. Set in the environment, a setting that `widens` may let the agent do more;
-    of its values in an order, the stricter one holds among the user's own, too. Notebooks that differ in settings that
-    the kernel applies itself can share an agent: whatever is new tells agents apart until someone decides otherwise.
+    holds the values, the strictest first; the `lower` number is the stricter one; of lists, `join` says what two of
+    them allow; with the order `none`, a project's file does not set the value. Set in the environment, a setting that
+    `widens` may let the agent do more. Notebooks that differ in settings that the kernel applies itself can share an
+    agent: whatever is new tells agents apart until someone decides otherwise.
     """
 
     default: Any
@@ -68,19 +67,25 @@ class Setting:
             raise ValueError(f"must be a number of {self.unit} between {least} and {most}")
         return value
 
+    def limit(self, value: Any, bound: Any) -> Any:
+        """Return what `value` allows within the `bound`."""
+        if value is None:  # no list, so no limit
+            return bound
+        if self.order == "list":
+            return self.join(bound, value) if self.join else tuple(each for each in value if each in bound)
+        return min(value, bound, key=self.rank)
+
     def is_wider(self, before: Any, after: Any) -> bool:
         """Return True if `after` lets the agent do more than `before`, or something else, by `order`."""
-        middle = {"acceptEdits", "sandboxed"}
-        return self.rank(after) > self.rank(before) or (before != after and {before, after} == middle)
+        return self.rank(after) > self.rank(before) or {before, after} == {"acceptEdits", "sandboxed"}
 
     def allows_more(self, before: Any, after: Any) -> bool:
         """Return True if the user has to confirm `after`: the agent could do more, or is another program."""
         if self.order == "list":
-            if None in (before, after):  # hosts: no list is all of them
-                return after is None and before is not None
-            more, less = (before, after) if self.join is union else (after, before)
-            return bool({*more} - {*less})
-        return self.widens and (before != after if self.order == "none" else self.is_wider(before, after))
+            if after is None or before is None:  # hosts: no list is all of them
+                return before is not None
+            return not ({*before} <= {*after} if self.join is union else {*after} <= {*self.limit(before, after)})
+        return self.widens and bool(before != after if self.order == "none" else self.is_wider(before, after))
 
     def rank(self, value: Any) -> float:
         """How much `value` allows; an unknown permission mode is not used, so it counts as `default`."""

@@ -28,7 +28,7 @@ FILE = "copilot_kernel.json"
 
 
 async def test_each_list_that_allows_must_cover_a_call(tmp_path: Path) -> None:
-    """What the user allows by a click belongs to the user's own lists, not to that of an administrator."""
+    """What the user allows by a click belongs to the user's own list, not to that of an administrator."""
     system = tmp_path / "system.json"
     system.write_text('{"allow": ["Bash(ls)", "Bash(date)"]}')
 
@@ -37,7 +37,9 @@ async def test_each_list_that_allows_must_cover_a_call(tmp_path: Path) -> None:
         return (await evaluator.decide(call, OUR_OPTIONS, None)).outcome == "allow"
 
     for environ, by_list, by_click in (({}, True, False), ({"COPILOT_KERNEL_ALLOW": '["Bash(ls)"]'}, False, True)):
-        evaluator = PolicyEvaluator(replace(load_settings(environ, [system]), cwd=str(tmp_path)))
+        evaluator = PolicyEvaluator(
+            replace(load_settings(environ, [tmp_path / "mine.json", system]), cwd=str(tmp_path))
+        )
         assert await allowed(evaluator, "ls")
         assert await allowed(evaluator, "date") is by_list
         await evaluator.add_rule("allow", "Bash(date)")

@@ -26,7 +26,7 @@ from copilot_kernel.chat.trust import (
     TrustGate,
     TrustStore,
 )
-from copilot_kernel.config import Settings, Widening
+from copilot_kernel.config import Settings
 from copilot_kernel.config_reader import load_settings
 from copilot_kernel.errors import UsageError
 from copilot_kernel.host import disk_stage
@@ -38,7 +38,7 @@ from .conftest import Open
 from .people import Person, ask, cancelled
 
 HOOK = {"version": 1, "hooks": {"sessionStart": [{"type": "command", "bash": "touch ran"}]}}
-BYPASS = (Widening("COPILOT_KERNEL_PERMISSION_MODE", "bypassPermissions"),)
+BYPASS = {"COPILOT_KERNEL_PERMISSION_MODE": "bypassPermissions"}
 
 
 class Asked(Person):
@@ -368,7 +368,7 @@ async def test_what_the_environment_widens_is_asked_once_for_each_value(opened: 
     (elsewhere := tmp_path / "elsewhere").mkdir()
     assert await started(opened, person := Asked(), widened=BYPASS, cwd=str(elsewhere))  # of the account, not a folder
     assert person.trust == []
-    other = (replace(BYPASS[0], value="acceptEdits"),)
+    other = {**BYPASS, "COPILOT_KERNEL_PERMISSION_MODE": "acceptEdits"}
     assert not await started(opened, Asked(REFUSE.name), widened=other)
 
 

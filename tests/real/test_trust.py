@@ -115,7 +115,7 @@ def count(agent: Agent) -> Json:
                 (project / file).parent.mkdir(parents=True, exist_ok=True)
                 (project / file).write_text(json.dumps(PLANTED[file]))
             settings = replace(load_settings(), cwd=str(project))
-            settings = settings if is_agent_set else replace(settings, widened=())
+            settings = settings if is_agent_set else replace(settings, widened={})
             first = asyncio.run(_asked(agent, settings, PROMPTS))
             found[name] = [*first, *asyncio.run(_asked(agent, settings, PROMPTS[:1]))]
     return found

@@ -22,7 +22,8 @@ from .agents import COPILOT, FILE, Agent, Json
 from .client import started
 from .conftest import lacking, played
 
-pytestmark = [pytest.mark.real_agent, played("test_watched.play", COPILOT)]
+pytestmark = pytest.mark.real_agent
+watched = played("test_watched.play", COPILOT)
 
 STRACE = ("strace", "-f", "-y", "-qq", "-s", "4096", "-e", "trace=%file", "-o")
 Row = tuple[str, ...]
@@ -100,6 +101,27 @@ def play(agent: Agent) -> Json:
     return {"names": seen, "version": version, "variables": _variables(Path(os.environ["XDG_CACHE_HOME"]))}
 
 
+async def _trusted_later(agent: Agent, home: Path) -> bool:
+    """Whether a program of `.mcp.json` starts in a session that began before the user trusted the folder in its terminal."""
+    ran, trust = home / "ran", home / "copilot/config.json"
+    trust.parent.mkdir(parents=True)
+    with model.running() as scripted:
+        async with started(agent, home, {**agent.configure(home, scripted.url), "HOME": str(home)}) as client:
+            server = {"type": "local", "command": "touch", "args": [str(ran)], "tools": ["*"]}
+            (client.project / ".mcp.json").write_text(json.dumps({"mcpServers": {"x": server}}))
+            await client.open()
+            await client.ask({"say": "Begun."})
+            assert not ran.exists()
+            trust.write_text(json.dumps({"trusted_folders": [str(client.project)]}))
+            await client.ask({"say": "Trusted."})
+            await client.prompt([{"type": "text", "text": "/mcp reload"}])
+    return ran.exists()
+
+
+def play_later(agent: Agent) -> Json:
+    return {"started": asyncio.run(_trusted_later(agent, Path(os.environ["HOME"])))}
+
+
 def rows_of(name: str, rows: tuple[Row, ...]) -> list[Row]:
     """The rows that cover a name, or that it leads to."""
     names = tuple(map(plain_name, Path(name).parts))
@@ -116,17 +138,20 @@ def strace() -> None:
         lacking("install strace")
 
 
+@watched
 def test_each_name_that_it_asks_for_is_in_a_list(seen: Json) -> None:
     listed = (*running_rows("copilot"), *instructing_rows(), *HARMLESS)
     names = {name for found in seen["names"].values() for name in found}
     assert [name for name in sorted(names) if not rows_of(name, listed)] == []
 
 
+@watched
 def test_it_is_watched_at_the_names_that_make_it_run(seen: Json) -> None:
     names = seen["names"]["trusted, plain"]
     assert [row for row in running_rows("copilot") if "/".join(("project", *row)) not in names] == []
 
 
+@watched
 def test_each_variable_that_it_names_is_in_the_list(seen: Json) -> None:
     known = VARIABLES.read_text().split()
 
@@ -137,3 +162,9 @@ def test_each_variable_that_it_names_is_in_the_list(seen: Json) -> None:
         return is_fragment or (bool(longest) and not name[len(longest) :].startswith("_"))
 
     assert [name for name in seen["variables"] if not is_known(name)] == []
+
+
+@played("test_watched.play_later", COPILOT)
+def test_what_it_does_not_load_in_a_new_session_it_may_load_later(seen: Json) -> None:
+    """So files are asked about whether or not it trusts the folder."""
+    assert seen == {"started": True}

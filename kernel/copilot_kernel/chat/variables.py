@@ -22,9 +22,9 @@ def widening(settings: Settings) -> list[Item]:
     others = {AGENT} if settings.origins.get("agent") != ENVIRONMENT else set()
     others |= {DEMO_COMMAND} if settings.agent != "demo" else set()
     return [
-        Item(each.variable, key_of("setting", each.variable, each.value), (f"{each.variable}={each.value}",))
-        for each in settings.widened
-        if each.variable not in others
+        Item(name, key_of("setting", name, value), (f"{name}={value}",))
+        for name, value in settings.widened.items()
+        if name not in others
     ]
 
 

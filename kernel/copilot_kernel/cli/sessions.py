@@ -149,7 +149,7 @@ def with_chat(settings: Settings, seconds: float, late: str, use: Callable[[Chat
     """
 
     # What is typed in a shell is the user's, and so is its environment.
-    settings = replace(settings, agent_sharing="off", widened=())
+    settings = replace(settings, agent_sharing="off", widened={})
 
     async def outcome() -> T:
         with anyio.move_on_after(seconds):

@@ -106,7 +106,7 @@ def complete(now: CommandState, typed: str) -> Completions:
         case "mode":
             return start, _choices(MODES)
         case "remove":
-            return start, [Choice(each.text, each.text, each.kind) for each in now.in_force.stated]
+            return start, [Choice(each.text, each.text, each.kind) for each in now.in_force.listed]
         case "allow" | "ask" | "deny" if " " not in operand:
             return start, _choices(RULES)
         case "allow" | "ask" | "deny":
@@ -155,7 +155,7 @@ async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed
 
 async def _remove(context: CommandContext, output: CommandOutput, rule: str) -> None:
     _require(rule, "remove")
-    stated = [each for each in context.situation().in_force.stated if each.text == rule]
+    stated = [each for each in context.situation().in_force.listed if each.text == rule]
     if any(each.kind != "allow" for each in stated):
         await output.confirm(f"This cell removes the rule {rule}", "Remove it")
     origins = {each.origin for each in stated}
@@ -188,7 +188,7 @@ def _mode_report(now: CommandState) -> Report:
 
 def _rules_report(now: CommandState) -> Report:
     book = now.in_force
-    rows = tuple((each.kind, each.text, each.origin) for each in book.stated)
+    rows = tuple((each.kind, each.text, each.origin) for each in book.listed)
     if not rows:
         return Report("Rules", note=f"None. {_CHANGE}")
     doubts = " ".join((*book.problems, *book.warnings))

@@ -7,16 +7,14 @@ cannot be parsed matches nothing and is reported.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
-from ..config import PERMISSION_MODES, AllowList, Settings
+from ..config import PERMISSION_MODES, Settings
 from ..errors import UsageError
-from ..places import user_file
 from .command_rules import CommandPattern, compile_command
 from .patterns import Domain, Glob, compile_domain, compile_glob
 from .programs import breadth_warning
@@ -178,26 +176,27 @@ class StatedRule:
 class Rulebook:
     """Rules in force. `mode` is one of `config.PERMISSION_MODES`, `mode_origin` says who set it.
 
-    `lists` are those of the settings that allow; `stated` has their rules, too.
+    What the rules in `stated` allow, each list in `limits` must cover, too; these are known by their origin.
     """
 
     mode: str = "default"
     mode_origin: str = "default"
     stated: tuple[StatedRule, ...] = ()
-    lists: tuple[AllowList, ...] = ()
+    limits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: Settings) -> Rulebook:
         """Return the rulebook of the settings."""
-        lists = allow_lists(settings)
-        allowing = [StatedRule("allow", text, each.origin) for each in lists for text in each.rules]
-        others = (
-            StatedRule(kind, text, settings.origins.get(kind, ""))
-            for kind in RESTRICTING
-            for text in getattr(settings, kind)
-        )
-        mode_origin = settings.origins.get("permission_mode", "default")
-        return cls(settings.permission_mode, mode_origin, (*allowing, *others), lists)
+        origins = settings.origins
+        stated = (StatedRule(kind, text, origins.get(kind, "")) for kind in KINDS for text in getattr(settings, kind))
+        mode_origin = origins.get("permission_mode", "default")
+        return cls(settings.permission_mode, mode_origin, tuple(stated), settings.allow_limits)
+
+    @property
+    def listed(self) -> tuple[StatedRule, ...]:
+        """All rules, also those of the limits."""
+        limits = (StatedRule("allow", text, origin) for origin, texts in self.limits.items() for text in texts)
+        return tuple(dict.fromkeys((*self.stated, *limits)))
 
     @property
     def rules(self) -> Rules:
@@ -232,38 +231,21 @@ class Rulebook:
     def without(self, text: str) -> Rulebook:
         """Return the rulebook without a rule, in whatever lists it stands. Raises UsageError if it is in none."""
         left = tuple(each for each in self.stated if each.text != text)
-        lists = tuple(replace(each, rules=tuple(rule for rule in each.rules if rule != text)) for each in self.lists)
-        if left == self.stated:
-            known = ", ".join(dict.fromkeys(each.text for each in self.stated))
+        limits = {origin: tuple(each for each in texts if each != text) for origin, texts in self.limits.items()}
+        if (left, limits) == (self.stated, self.limits):
+            known = ", ".join(dict.fromkeys(each.text for each in self.listed))
             raise UsageError(f"No such rule: {text}.", f"Rules in force: {known}." if known else "No rule is set.")
-        return replace(self, stated=left, lists=lists)
+        return replace(self, stated=left, limits=limits)
 
     def restricted(self, origin: str, new: Mapping[Kind, Iterable[str]], allowed: Collection[str]) -> Rulebook:
         """Return the rulebook with `new` rules of `origin`, of which it allows only what is `allowed`."""
         left = (each for each in self.stated if (each.kind, each.origin) != ("allow", origin) or each.text in allowed)
         added = (StatedRule(kind, text, origin) for kind, texts in new.items() for text in texts)
-        lists = (
-            replace(each, rules=tuple(rule for rule in each.rules if each.origin != origin or rule in allowed))
-            for each in self.lists
-        )
-        return replace(self, stated=(*left, *added), lists=tuple(lists))
+        return replace(self, stated=(*left, *added))
 
     @property
     def _read(self) -> tuple[Rules, tuple[str, ...], tuple[str, ...]]:
-        of_lists = {(each.origin, rule) for each in self.lists for rule in each.rules}
-        added = tuple(
-            each.text for each in self.stated if each.kind == "allow" and (each.origin, each.text) not in of_lists
-        )
-        first, *others = [(*each.rules, *(added if each.is_own else ())) for each in self.lists] or [added]
-        return _read(first, self.texts("ask"), self.texts("deny"), tuple(others))
-
-
-def allow_lists(settings: Settings) -> tuple[AllowList, ...]:
-    """Return the lists that are stated anywhere, also empty ones. A user may add rules to one, not of the system's."""
-    origin = settings.origins.get("allow", "default")
-    is_stated = bool(settings.allow or settings.allow_limits) or origin != "default"
-    own = AllowList(settings.allow, origin, not os.path.isabs(origin) or origin == str(user_file(settings.environment)))
-    return (*([own] if is_stated else ()), *settings.allow_limits)
+        return _read(self.texts("allow"), self.texts("ask"), self.texts("deny"), tuple(self.limits.values()))
 
 
 def check(text: str) -> str | None:

@@ -160,7 +160,7 @@ class CopilotApp(ExtensionApp):
         loaded = load_settings()
         folder = loaded.cwd or str(self._serverapp().root_dir)
         # Nobody is asked about the server's environment: it counts as the settings of whoever runs the server.
-        base = replace(loaded, cwd=folder, fs=False, terminal=False, agent_sharing="off", widened=())
+        base = replace(loaded, cwd=folder, fs=False, terminal=False, agent_sharing="off", widened={})
         self.context = self._build_context(base)
         self._log_problems(base)
         self._sweeper = PeriodicCallback(self._sweep, SWEEP_MILLISECONDS)
@@ -202,7 +202,7 @@ class CopilotApp(ExtensionApp):
         nothing, since the user's own rules are meant for notebooks.
         """
         origins = {**base.origins, "allow": f"CopilotApp.{allow}"}
-        settings = replace(base, allow=tuple(getattr(self, allow)), allow_limits=(), origins=origins)
+        settings = replace(base, allow=tuple(getattr(self, allow)), allow_limits={}, origins=origins)
         return in_mode(settings, getattr(self, mode), f"CopilotApp.{mode}")
 
     def _log_problems(self, base: Settings) -> None:
