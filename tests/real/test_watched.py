@@ -102,7 +102,7 @@ def play(agent: Agent) -> Json:
 
 
 async def _trusted_later(agent: Agent, home: Path) -> bool:
-    """Whether a program of `.mcp.json` starts in a session that began before the user trusted the folder in its terminal."""
+    """Whether a program of `.mcp.json` starts in a session that began before the folder was trusted."""
     ran, trust = home / "ran", home / "copilot/config.json"
     trust.parent.mkdir(parents=True)
     with model.running() as scripted:
