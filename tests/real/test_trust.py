@@ -1,5 +1,5 @@
 """A cloned repository whose hooks Copilot runs in every mode: before the user trusts them, and after. And how often the
-first prompts ask in projects with and without such files.
+first prompts ask in projects with and without such files, or with variables (`python -m tests.real.test_trust`).
 """
 
 import asyncio
@@ -8,6 +8,9 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 from copilot_kernel.acp.messages import TextBlock
@@ -21,6 +24,7 @@ from . import model
 from .agents import COPILOT, FILE, NOTES, PROJECT, Agent
 from .book import Json, opened
 from .conftest import played
+from .plays import Play
 
 pytestmark = pytest.mark.real_agent
 
@@ -43,6 +47,16 @@ PROJECTS: dict[str, tuple[tuple[str, ...], bool]] = {
     "all": (tuple(PLANTED), True),
 }
 """Files of each, and whether the environment names the agent."""
+OWNED = {"version": 1, "hooks": {"sessionStart": [{"type": "command", "bash": "touch $OWNED"}]}}
+VARIABLES: dict[str, tuple[str, dict[str, Json]]] = {
+    "two variables": ("DATABASE_URL=postgres://x\nPORT=1", {}),
+    "COPILOT_HOME": ("COPILOT_HOME=${PWD}/ch", {"ch/hooks/x.json": OWNED}),
+    "HOME": (
+        "HOME=${PWD}",
+        {".jupyter/copilot_kernel.json": {"agent": "touch $OWNED"}, ".copilot/hooks/x.json": OWNED},
+    ),
+}
+"""A `.env` of each, and the files to which its variables lead."""
 PROMPTS: tuple[tuple[Json, ...], ...] = (
     ({"say": "Hello."},),
     ({"call": [("read", FILE)]}, {"say": "Read."}),
@@ -108,17 +122,41 @@ def count(agent: Agent) -> Json:
     with model.running() as scripted:
         os.environ |= agent.settings(home, scripted.url)
         for name, (planted, is_agent_set) in PROJECTS.items():
-            project = home / name.replace(" ", "-")
-            project.mkdir()
-            (project / "notes.txt").write_text(NOTES)
-            for file in planted:
-                (project / file).parent.mkdir(parents=True, exist_ok=True)
-                (project / file).write_text(json.dumps(PLANTED[file]))
+            project = made(home / name.replace(" ", "-"), {file: PLANTED[file] for file in planted})
             settings = replace(load_settings(), cwd=str(project))
             settings = settings if is_agent_set else replace(settings, widened={})
-            first = asyncio.run(_asked(agent, settings, PROMPTS))
-            found[name] = [*first, *asyncio.run(_asked(agent, settings, PROMPTS[:1]))]
+            found[name] = _counts(agent, settings)
+        for name, (lines, led_to) in VARIABLES.items():
+            project = made(home / name.replace(" ", "-"), led_to)
+            found[name] = _with_variables(agent, project, lines)
+            found[f"{name}: owned"] = (project / "owned").exists()
+        project = made(home / "given", VARIABLES["COPILOT_HOME"][1])
+        _with_variables(agent, project, VARIABLES["COPILOT_HOME"][0], trusted_folders=(str(project),))
+        found["COPILOT_HOME given: owned"] = (project / "owned").exists()
     return found
+
+
+def made(project: Path, files: dict[str, Json]) -> Path:
+    project.mkdir()
+    (project / "notes.txt").write_text(NOTES)
+    for file, content in files.items():
+        (project / file).parent.mkdir(parents=True, exist_ok=True)
+        (project / file).write_text(json.dumps(content).replace("$OWNED", str(project / "owned")))
+    return project
+
+
+def _with_variables(agent: Agent, project: Path, lines: str, **more: Any) -> list[int]:
+    """With a `.env` that sets them, in a process that has them."""
+    (project / ".env").write_text(lines)
+    named = dict(line.replace("${PWD}", str(project)).split("=") for line in lines.splitlines())
+    with patch.dict(os.environ, named):
+        settings = replace(load_settings(start_folder=str(project)), cwd=str(project), widened={}, **more)
+        return _counts(agent, settings)
+
+
+def _counts(agent: Agent, settings: Settings) -> list[int]:
+    first = asyncio.run(_asked(agent, settings, PROMPTS))
+    return [*first, *asyncio.run(_asked(agent, settings, PROMPTS[:1]))]
 
 
 # -- tests ----------------------------------------------------------------------------------------------------
@@ -151,4 +189,18 @@ def test_the_first_prompts_ask_no_more_than_they_must(seen: Json) -> None:
         "hooks": [1, 3, 0, 0],
         "mcp": [1, 3, 0, 0],
         "all": [1, 3, 0, 0],
+        "two variables": [0, 3, 0, 0],
+        "two variables: owned": False,
+        "COPILOT_HOME": [0, 3, 0, 0],
+        "COPILOT_HOME: owned": False,
+        "HOME": [0, 3, 0, 0],
+        "HOME: owned": False,
+        "COPILOT_HOME given: owned": True,
     }
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as folder:
+        rows = Play("real.test_trust.count", COPILOT).perform(Path(folder, "home"), Path(folder, "cache"))
+    print("| Project | before the start, calls; later kernel |\n|---|---|")
+    print(*(f"| {name} | {row} |" for name, row in rows.items()), sep="\n")
