@@ -84,7 +84,7 @@ def test_what_the_user_allows_is_limited_by_each_list_of_the_systems(tmp_path: P
     assert (settings.allow, settings.origins["allow"]) == (("Bash",), "environment")
     assert settings.allow_limits == {str(ours): ("Read",)}
     book = Rulebook.of(settings).adding("allow", "WebFetch")
-    assert [[rule.text for rule in each] for each in (book.rules.allow, *book.rules.limits)] == [
+    assert [[rule.text for rule in each] for each in (book.rules.allow, *book.rules.allow_limits)] == [
         ["Bash", "WebFetch"],
         ["Read"],
     ]

@@ -176,13 +176,13 @@ class StatedRule:
 class Rulebook:
     """Rules in force. `mode` is one of `config.PERMISSION_MODES`, `mode_origin` says who set it.
 
-    What the rules in `stated` allow, each list in `limits` must cover, too; these are known by their origin.
+    What the rules in `stated` allow, each list in `allow_limits` must cover, too; these are known by their origin.
     """
 
     mode: str = "default"
     mode_origin: str = "default"
     stated: tuple[StatedRule, ...] = ()
-    limits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    allow_limits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: Settings) -> Rulebook:
@@ -195,7 +195,7 @@ class Rulebook:
     @property
     def listed(self) -> tuple[StatedRule, ...]:
         """All rules, also those of the limits."""
-        limits = (StatedRule("allow", text, origin) for origin, texts in self.limits.items() for text in texts)
+        limits = (StatedRule("allow", text, origin) for origin, texts in self.allow_limits.items() for text in texts)
         return tuple(dict.fromkeys((*self.stated, *limits)))
 
     @property
@@ -231,11 +231,11 @@ class Rulebook:
     def without(self, text: str) -> Rulebook:
         """Return the rulebook without a rule, in whatever lists it stands. Raises UsageError if it is in none."""
         left = tuple(each for each in self.stated if each.text != text)
-        limits = {origin: tuple(each for each in texts if each != text) for origin, texts in self.limits.items()}
-        if (left, limits) == (self.stated, self.limits):
+        limits = {origin: tuple(each for each in texts if each != text) for origin, texts in self.allow_limits.items()}
+        if (left, limits) == (self.stated, self.allow_limits):
             known = ", ".join(dict.fromkeys(each.text for each in self.listed))
             raise UsageError(f"No such rule: {text}.", f"Rules in force: {known}." if known else "No rule is set.")
-        return replace(self, stated=left, limits=limits)
+        return replace(self, stated=left, allow_limits=limits)
 
     def restricted(self, origin: str, new: Mapping[Kind, Iterable[str]], allowed: Collection[str]) -> Rulebook:
         """Return the rulebook with `new` rules of `origin`, of which it allows only what is `allowed`."""
@@ -245,7 +245,7 @@ class Rulebook:
 
     @property
     def _read(self) -> tuple[Rules, tuple[str, ...], tuple[str, ...]]:
-        return _read(self.texts("allow"), self.texts("ask"), self.texts("deny"), tuple(self.limits.values()))
+        return _read(self.texts("allow"), self.texts("ask"), self.texts("deny"), tuple(self.allow_limits.values()))
 
 
 def check(text: str) -> str | None:
