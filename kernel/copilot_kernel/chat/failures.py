@@ -60,7 +60,6 @@ class FailureFilter:
     def __init__(self, agent: RunningAgent) -> None:
         self._agent = agent
         self._chunk: Chunk | None = None
-        self._failure: ModelFailed | None = None
         self.progress = ""
         """Copilot's own words about a request that it tries again, until it goes on."""
 
@@ -73,20 +72,19 @@ class FailureFilter:
         if self.progress:
             return ()
         released = self.release()
-        self._failure = reported(text)
-        if self._failure is None:
+        if not (isinstance(update, Chunk) and reported(text)):
             return (*released, update)
-        self._chunk = update if isinstance(update, Chunk) else None
+        self._chunk = update
         return released
 
     def release(self) -> tuple[Update, ...]:
         """The withheld chunk, which was not a failure."""
-        chunk, self._chunk, self._failure = self._chunk, None, None
+        chunk, self._chunk = self._chunk, None
         return (chunk,) if chunk else ()
 
     def check(self, stop_reason: str) -> None:
         """Raises ModelFailed, once, if the turn ended with a failure."""
-        failure = self._failure
-        if failure is not None and stop_reason == "end_turn":
-            self._chunk = self._failure = None
+        failure = reported(_agent_text(self._chunk)) if self._chunk and stop_reason == "end_turn" else None
+        if failure is not None:
+            self._chunk = None
             raise failure

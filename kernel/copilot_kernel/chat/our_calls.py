@@ -88,11 +88,9 @@ class OurCalls:
         if not unnamed or (shown is not None and shown.turn == now.turn):
             return None
         call = calls.merged(ToolCall(-1, now.turn, update.id), update)
-        for each in unnamed:
-            if each.is_shown_by(call):
-                self._ours[each.key] = replace(each, call_id=update.id)
-                return self._ours[each.key]
-        return None
+        if found := next((each for each in unnamed if each.is_shown_by(call)), None):
+            self._ours[found.key] = replace(found, call_id=update.id)
+        return found
 
 
 def request_of_agent(request: PermissionRequest) -> PermissionRequest:

@@ -25,7 +25,6 @@ from . import gateway
 from .notices import Notices
 
 if TYPE_CHECKING:
-    from ..acp.elicitation import ElicitationAnswer
     from ..acp.messages import Block
     from ..chat import Chat, TurnOutcome
     from ..commands.command_table import Command, Prompt
@@ -56,7 +55,10 @@ class KernelSession:
         self._environ, self._own_agent = os.environ if environ is None else environ, own_agent
         self._started_in = started_in or os.getcwd()  # noqa: TID251
         self._notebook = notebook
-        self.runner, self.notices = ChatRunner(self._new_chat), Notices()
+        self.runner, self.notices = (
+            ChatRunner(lambda: self._chat_of(self.command_context.settings, self._key)),
+            Notices(),
+        )
         self.command_context = CommandContext(self.runner, self._load_settings, notebook)
         self._pickers = Pickers(self.runner.idle)
         # The view of the command that runs.
@@ -81,17 +83,15 @@ class KernelSession:
             except AuthRequired as error:
                 if not (cell.live and error.is_askable and error.method != "authenticate"):
                     raise
-                if (await self._ask_to_sign_in(cell)).action != "accept":
+                from ..output.display import ask
+                from ..views.other_questions import SignIn
+
+                timeout = self.command_context.settings.activity_timeout
+                if (await ask(cell, self._reporter, SignIn(), timeout)).action != "accept":
                     raise
                 # At once: an agent that is started again may have forgotten the conversation.
                 await self._run(cell, "%login", {})
                 return await self._run(cell, code, dict(values or {}))
-
-    async def _ask_to_sign_in(self, cell: Cell) -> ElicitationAnswer:
-        from ..output.display import ask
-        from ..views.other_questions import SignIn
-
-        return await ask(cell, self._reporter, SignIn(), self.command_context.settings.activity_timeout)
 
     async def _run(self, cell: Cell, code: str, values: dict[str, str]) -> TurnOutcome | None:
         from ..commands import command_table
@@ -231,9 +231,6 @@ class KernelSession:
             return key == self._key and asdict(settings) == asdict(self.command_context.settings)
 
         return await self.runner.reserve(lambda: self._chat_of(settings, key), fits)
-
-    def _new_chat(self) -> Chat:
-        return self._chat_of(self.command_context.settings, self._key)
 
     @property
     def _key(self) -> str:

@@ -76,8 +76,7 @@ class Reruns:
         if self._runs is None:
             path = await notebook.saved_at() if notebook else places.notebook()
             self._runs = await asyncio.to_thread(_saved_runs, path)
-        name = self._name(cell)
-        old = self._last_turn(cell, name, prompt) if name else None
+        old = _last_turn(self._runs, cell, cell.cell_id, prompt) if cell.cell_id else None
         if old is None or await _is_sent_again(cell, reporter, old, settings):
             return None
         for data, metadata in old.outputs:
@@ -90,27 +89,23 @@ class Reruns:
         if run is not None and run.request_id == cell.request_id:
             run.turns[-1] = turn if turn.files else OldTurn(turn.prompt)
 
-    def _name(self, cell: Cell) -> str:
-        """Return the key of the cell's runs; empty if they are not known."""
-        assert self._runs is not None
-        if cell.saved_id != cell.cell_id and (run := self._runs.pop(cell.saved_id, None)):
-            self._runs.setdefault(cell.cell_id or "", run)
-        return cell.cell_id or ""
 
-    def _last_turn(self, cell: Cell, name: str, prompt: str) -> OldTurn | None:
-        """Return the cell's last turn, if its source was the same and the turn changed files. Stays the last until
-        `end`.
-        """
-        assert self._runs is not None
-        run = self._runs.get(name)
-        if run is None or run.request_id != cell.request_id:
-            before = run.turns if run and run.source == cell.source else ()
-            run = self._runs[name] = _Run(cell.request_id, cell.source, before=before)
-        old = next(iter(run.before[len(run.turns) :]), None)
-        if old is None or not (old.is_saved or old.prompt == prompt):
-            old = OldTurn(prompt)
-        run.turns.append(old)
-        return old if old.files else None
+def _last_turn(runs: dict[str, _Run], cell: Cell, name: str, prompt: str) -> OldTurn | None:
+    """Return the last turn of the cell `name`, if its source was the same and the turn changed files.
+
+    It stays the last until `Reruns.end`.
+    """
+    if cell.saved_id != name and (saved := runs.pop(cell.saved_id, None)):
+        runs.setdefault(name, saved)
+    run = runs.get(name)
+    if run is None or run.request_id != cell.request_id:
+        before = run.turns if run and run.source == cell.source else ()
+        run = runs[name] = _Run(cell.request_id, cell.source, before=before)
+    old = next(iter(run.before[len(run.turns) :]), None)
+    if old is None or not (old.is_saved or old.prompt == prompt):
+        old = OldTurn(prompt)
+    run.turns.append(old)
+    return old if old.files else None
 
 
 async def _is_sent_again(cell: Cell, reporter: PageReporter, old: OldTurn, settings: Settings) -> bool:
