@@ -187,6 +187,12 @@ async def test_a_cancel_while_a_call_changes_is_a_cancel() -> None:
     assert turn.call.decision == "not run (you stopped)"
 
 
+async def test_a_stop_in_the_moment_of_the_answer_allows_nothing() -> None:
+    turn = Asking(lambda question: turn.turn.stop.press() or True)
+    assert await turn.ask() is None
+    assert turn.call.decision == "not run (you stopped)"
+
+
 async def test_two_requests_about_one_id_keep_what_each_asked_about() -> None:
     """The second one's words are not a change of the first one."""
     turn = Asking(lambda question: True)
