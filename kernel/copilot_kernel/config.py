@@ -359,14 +359,13 @@ def variable(name: str) -> str:
 def in_mode(settings: Settings, mode: str, origin: str) -> Settings:
     """`settings` in this permission mode; in `default` if it is unknown, or allows while rules could not be read."""
     problems, allow = list(settings.problems), settings.allow
-    if mode not in PERMISSION_MODES:
-        problems.append(f"{origin}: permission_mode: {not_one_of(mode, PERMISSION_MODES)}; default is used")
-        mode = "default"
-    if mode == SANDBOXED and settings.sandbox == "off":
-        problems.append(f"{origin}: permission_mode: {mode} needs sandbox (COPILOT_KERNEL_SANDBOX); default is used")
-        mode = "default"
-    if settings.unread and mode in _ALLOWING_MODES:
-        problems.append(f"{origin}: permission_mode: {mode} is not used {_UNREAD}; default is used")
+    unused = (
+        (mode not in PERMISSION_MODES, not_one_of(mode, PERMISSION_MODES)),
+        (mode == SANDBOXED and settings.sandbox == "off", f"{mode} needs sandbox (COPILOT_KERNEL_SANDBOX)"),
+        (settings.unread and mode in _ALLOWING_MODES, f"{mode} is not used {_UNREAD}"),
+    )
+    if problem := next((text for is_so, text in unused if is_so), ""):
+        problems.append(f"{origin}: permission_mode: {problem}; default is used")
         mode = "default"
     if settings.unread and allow:
         problems.append(f"{settings.origins['allow']}: allow: not used {_UNREAD}")

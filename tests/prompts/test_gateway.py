@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel.config import Settings
-from copilot_kernel.places import state_folder
+from copilot_kernel.places import notebook_at_start, state_folder
 from copilot_kernel.prompts import gateway
 from copilot_kernel.prompts.kernel_session import KernelSession
 
@@ -113,3 +113,13 @@ def test_a_notebook_on_this_machine_is_remembered_as_well(tmp_path: Path) -> Non
     assert gateway.notebook_key({**named, "KERNEL_USERNAME": "alice"}) == str(book)
     assert gateway.notebook_key({**named, **GATEWAY}) == f'["", "{book}"]'
     assert gateway.notebook_key({"JPY_SESSION_NAME": "/no/such/book.ipynb", "KERNEL_USERNAME": "alice"}) == ""
+
+
+def test_no_notebook_is_one_that_a_file_of_the_project_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (book := tmp_path / "other" / "book.ipynb").parent.mkdir()
+    book.write_text("{}")
+    (project := tmp_path / "project").mkdir()
+    (project / ".env").write_text(f"JPY_SESSION_NAME={book}")
+    monkeypatch.setenv("JPY_SESSION_NAME", str(book))
+    settings = KernelSession(started_in=str(project)).load()
+    assert (settings.folder, notebook_at_start()) == (str(project), "")

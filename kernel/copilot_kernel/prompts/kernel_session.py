@@ -248,7 +248,10 @@ class KernelSession:
 
     def load(self) -> Settings:
         """Read the settings."""
-        environ = environment_of(self._started_in).variables(environ=self._environ)
+        environment = environment_of(self._started_in)
+        if any("JPY_SESSION_NAME" in names for names in environment.named().values()):
+            del os.environ["JPY_SESSION_NAME"]  # no server has set it
+        environ = environment.variables(environ=self._environ)
         start_folder = gateway.notebook_folder(environ) or self._started_in
         return load_settings(self._environ, own_agent=self._own_agent, start_folder=start_folder)
 
