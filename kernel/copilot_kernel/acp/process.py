@@ -145,9 +145,12 @@ async def _start(argv: Sequence[str], cwd: str, graces: Graces, environ: Mapping
     theirs, ours = (stdin[0], stdout[1], stderr[1]), (stdout[0], stdin[1], stderr[0])
     try:
         process = await start(
-            argv, stdin=stdin[0], stdout=stdout[1], stderr=stderr[1],
-            cwd=cwd, env=without_proxy_to_us(guarded(_passed(environ))), may_be_apart=True,
-        )  # fmt: skip
+            argv,
+            theirs,
+            cwd=cwd,
+            env=without_proxy_to_us(guarded(_passed(environ))),
+            may_be_apart=True,
+        )
     except BaseException as error:
         _close(ours)
         if isinstance(error, OSError | ValueError):

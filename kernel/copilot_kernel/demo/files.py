@@ -118,10 +118,7 @@ async def running(command: str, cwd: Path) -> AsyncIterator[tuple[ProcessTree, P
     pipe = PipeReader(reading)
     try:
         try:
-            process = await start(
-                (*SHELL, command), cwd=cwd, env=env,
-                stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
-            )  # fmt: skip
+            process = await start((*SHELL, command), (subprocess.DEVNULL, writing, writing), cwd=cwd, env=env)
         finally:
             os.close(writing)
         try:

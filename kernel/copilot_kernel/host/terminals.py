@@ -211,10 +211,7 @@ async def _start(command: TerminalCommand, sandbox: Sandbox | None) -> tuple[Pro
         argv, env = sandbox.command(argv, command.cwd, env), sandbox.environment(env)
     reading, writing = os.pipe()
     try:
-        process = await start(
-            argv, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing,
-            cwd=command.cwd, env=env,
-        )  # fmt: skip
+        process = await start(argv, (subprocess.DEVNULL, writing, writing), cwd=command.cwd, env=env)
     except BaseException:
         os.close(reading)
         raise

@@ -54,8 +54,8 @@ def attended(kernel: Any, cell: Request) -> Iterator[None]:
     The cell is `busy` again after each.
     """
     handlers = {name: kernel.shell_handlers[name] for name in _COMMS if name in kernel.shell_handlers}
-    busy = _StillBusy(partial(_publish, kernel, "busy", cell.parent))
-    ours = {name: partial(_handle, kernel, cell, busy, handler) for name, handler in handlers.items()}
+    busy = _StillBusy(kernel, cell)
+    ours = {name: partial(busy.handle, handler) for name, handler in handlers.items()}
     kernel.shell_handlers.update(ours)
     try:
         with _informing(kernel, busy):
@@ -102,8 +102,8 @@ def _informing(kernel: Any, busy: _StillBusy) -> Iterator[None]:
 class _StillBusy:
     """Publishes `busy` for the waiting cell: JupyterLab takes the idle of any message for the kernel's."""
 
-    def __init__(self, publish: Callable[[], None]) -> None:
-        self._publish, self._loop = publish, asyncio.get_running_loop()
+    def __init__(self, kernel: Any, cell: Request) -> None:
+        self._kernel, self._cell, self._loop = kernel, cell, asyncio.get_running_loop()
         self._lock, self._waits = threading.Lock(), True
         self._timer = self._loop.call_later(BUSY_INTERVAL, self._beat)
 
@@ -117,36 +117,27 @@ class _StillBusy:
         """Publish it now, if the cell still waits. Called on any thread."""
         with self._lock:
             if self._waits:
-                self._publish()
+                _publish(self._kernel, "busy", self._cell.parent)
+
+    async def handle(self, handler: Handler, stream: Any, ident: Any, message: Any) -> None:
+        """Handle a comm message. Subshells, other threads, publish both states themselves, right after this."""
+        publishes = threading.current_thread() is threading.main_thread()
+        if publishes:
+            _publish(self._kernel, "busy", message)
+        try:
+            result = None if _is_refused_elsewhere(self._cell, message) else handler(stream, ident, message)
+            if isawaitable(result):
+                await result
+        finally:
+            if publishes:
+                _publish(self._kernel, "idle", message)
+                self.publish()
+            else:
+                asyncio.get_running_loop().call_soon(self.publish)
 
     def _beat(self) -> None:
         self.publish()
         self._timer = self._loop.call_later(BUSY_INTERVAL, self._beat)
-
-
-async def _handle(
-    kernel: Any,
-    cell: Request,
-    busy: _StillBusy,
-    handler: Handler,
-    stream: Any,
-    ident: Any,
-    message: Any,
-) -> None:
-    """Handle a comm message. Subshells, which are other threads, publish both states themselves, right after this."""
-    publishes = threading.current_thread() is threading.main_thread()
-    if publishes:
-        _publish(kernel, "busy", message)
-    try:
-        result = None if _is_refused_elsewhere(cell, message) else handler(stream, ident, message)
-        if isawaitable(result):
-            await result
-    finally:
-        if publishes:
-            _publish(kernel, "idle", message)
-            busy.publish()
-        else:
-            asyncio.get_running_loop().call_soon(busy.publish)
 
 
 def _is_refused_elsewhere(cell: Request, message: Any) -> bool:

@@ -23,11 +23,11 @@ class Console(TurnOutput):
     def __init__(self, cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str = "") -> None:
         self._cell, self._cwd = cell, cwd
         self._waiting: dict[int, Entry] = {}
-        self._printed: set[int] = set()
-        self._read: dict[int, int] = {}
+        # The entries, and of a message how many characters.
+        self._printed: dict[int, int] = {}
         self._text = ""
         self._line_ended = True
-        self._loop, self._pacer = loop, Pacer(loop, self._flush)
+        self._pacer = Pacer(loop, self._flush)
 
     def put(self, entry: Entry) -> None:
         """Print what is new of `entry`, or keep it until it is over."""
@@ -59,15 +59,14 @@ class Console(TurnOutput):
     def _put_text(self, message: Message) -> None:
         if message.id not in self._printed:
             self._end_line()
-            self._printed.add(message.id)
-        self._text += "".join(message.text.parts(self._read.get(message.id, 0)))
-        self._read[message.id] = len(message.text)
+        self._text += "".join(message.text.parts(self._printed.get(message.id, 0)))
+        self._printed[message.id] = len(message.text)
         self._pacer.wake()
 
     def _flush(self) -> None:
         self._pacer.stop()
         if self._text:
-            self._pacer.next_at = self._pacer.rest(self._loop.time(), len(self._text))
+            self._pacer.next_at = self._pacer.rest(self._pacer.now, len(self._text))
             self._line_ended = self._text.endswith("\n")
             self._cell.stream(prose(self._text))
             self._text = ""
@@ -84,7 +83,7 @@ class Console(TurnOutput):
 
     def _print(self, entry: Entry) -> None:
         self._waiting.pop(entry.id, None)
-        self._printed.add(entry.id)
+        self._printed[entry.id] = 0
         self._display(render(entry, self._cwd))
 
     def _print_waiting(self, calls: bool) -> None:

@@ -142,20 +142,20 @@ class ProcessTree:
 
 async def start(
     argv: Sequence[str],
+    stdio: tuple[int, int, int],
     *,
     cwd: str | os.PathLike[str],
     env: Mapping[str, str],
-    stdin: int,
-    stdout: int,
-    stderr: int,
     may_be_apart: bool = False,
 ) -> ProcessTree:
-    """Start a program. Its tree is killed if this process ends before `release()`.
+    """Start a program with `stdio`: its stdin, stdout and stderr. Its tree is killed if this process ends before
+    `release()`.
 
     `may_be_apart`: as no descendant of this process, after `keep_apart()`. Raises OSError and ValueError.
     """
     import anyio
 
+    stdin, stdout, stderr = stdio
     command = [*apart.prefix, *argv] if may_be_apart else list(argv)
     with anyio.CancelScope(shield=True):  # cancelled while it starts, its children would live on
         process = await anyio.open_process(

@@ -169,16 +169,14 @@ class ProcessTree:
 
 async def start(
     argv: Sequence[str],
+    stdio: tuple[int, int, int],
     *,
     cwd: str | os.PathLike[str],
     env: Mapping[str, str],
-    stdin: int,
-    stdout: int,
-    stderr: int,
     may_be_apart: bool = False,
 ) -> ProcessTree:
-    """Start a program. Its tree is killed if this process ends before `release()`. Raises OSError and ValueError."""
-    line = _command_line(argv, cwd, env)
+    """Start a program; see `posix.py`. Raises OSError and ValueError."""
+    line, (stdin, stdout, stderr) = _command_line(argv, cwd, env), stdio
     process = subprocess.Popen(line, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, env=env, creationflags=_FLAGS)
     try:
         job = _new_job()

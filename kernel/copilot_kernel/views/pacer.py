@@ -34,6 +34,11 @@ class Pacer:
             self._timer.cancel()
             self._timer = None
 
+    @property
+    def now(self) -> float:
+        """The loop's time."""
+        return self._loop.time()
+
     def rest(self, began: float, chars: int) -> float:
         """Return when something may be drawn again that was drawn since `began` and has this many characters."""
         now = self._loop.time()
