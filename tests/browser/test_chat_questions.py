@@ -162,3 +162,19 @@ def test_by_keyboard_alone(chat: Chat) -> None:
     chat.page.keyboard.press("Enter")
     chat.ready()
     expect(chat.page.get_by_label("Message")).to_be_focused()
+
+
+def test_a_question_that_is_about_no_entry_stands_at_the_end(chat: Chat) -> None:
+    chat.send("demo: say hello")
+    chat.ready()
+    order = chat.page.evaluate("""async () => {
+      const { Log } = await import(document.querySelector('script[type=module]').src.replace('chat.js', 'log.js'));
+      const root = document.createElement('div');
+      const shown = new Log(root), answers = { choices: [], last: [] };
+      shown.draw({ entry: 3, piece: 0, kind: 'message', html: 'said' });
+      shown.add('command', '', 'typed');
+      shown.ask({ call_id: 'own', entry: null, html: 'Trust them?', about: 'Trust them?', answers }, () => {});
+      shown.ask({ call_id: 'call', entry: 3, html: 'Run it?', about: 'ls', answers }, () => {});
+      return [...root.children].map(each => each.textContent);
+    }""")
+    assert order == ["said", "Run it?1 of 2", "typed", "Trust them?2 of 2"]
