@@ -14,8 +14,7 @@ _VIEW = "application/vnd.jupyter.widget-view+json"
 
 def with_bars(outputs: Iterable[Output]) -> tuple[Output, ...]:
     """The outputs, with the present text of each progress bar."""
-    module = sys.modules.get("ipywidgets.widgets.widget")
-    widgets = getattr(module, "_instances", {})
+    widgets = getattr(sys.modules.get("ipywidgets.widgets.widget"), "_instances", {})
     return tuple(_current(output, widgets) for output in outputs)
 
 
@@ -24,15 +23,12 @@ def _current(output: Output, widgets: Mapping[Any, Any]) -> Output:
     view = data.get(_VIEW)
     widget = widgets.get(view.get("model_id")) if isinstance(view, dict) else None
     parts = [*getattr(widget, "children", ()), widget]
-    if not any(hasattr(part, "bar_style") for part in parts):
+    if not any(map(_is_bar, parts)):
         return output
-    text = " ".join(filter(None, (_text(part).strip() for part in parts)))
+    values = (f"{part.value:g}/{part.max:g}" if _is_bar(part) else getattr(part, "value", "") for part in parts)
+    text = " ".join(unescape(value).strip() for value in values if isinstance(value, str) and value)
     return {**output, "data": {**data, "text/plain": text}}
 
 
-def _text(part: Any) -> str:
-    """Of a bar: how much of it is done. Beside it: what stands there."""
-    value = getattr(part, "value", None)
-    if hasattr(part, "bar_style"):
-        return f"{value:g}/{part.max:g}"
-    return unescape(value) if isinstance(value, str) else ""
+def _is_bar(widget: Any) -> bool:
+    return hasattr(widget, "bar_style")

@@ -7,10 +7,8 @@ mark in the parent header of its messages, which may be another cell's otherwise
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -25,80 +23,31 @@ MAX_RUN_CHARS = 8_000_000
 """Limit of the outputs of a run; images are larger than texts."""
 HALF_CHARS = 500_000
 """Limit of the beginning, and of the end, that are kept of a long text."""
+LEFT = "left_out"
+"""Member of a stream that is collected: how many characters of its middle are gone."""
 LEFT_OUT = "\n… {} characters left out …\n"
-TOO_MUCH = "\n({} outputs were not kept.)\n"
+TOO_MUCH = "\n(The rest of the output was not kept.)\n"
 
 Message = Mapping[str, Any]
 
 _KINDS = ("display_data", "execute_result", "error")
 
 
-class LongText:
-    """The beginning and the end of a text that grows."""
-
-    def __init__(self, text: str = "") -> None:
-        self._head, self._tail, self._before = "", deque[str](), 0
-        self._length = 0
-        self.add(text)
-
-    def __len__(self) -> int:
-        """As many characters as are kept."""
-        return len(self._head) + self._length
-
-    def add(self, text: str) -> None:
-        """Append `text`."""
-        room = HALF_CHARS - len(self._head)
-        self._head += text[:room]
-        if rest := text[room:]:
-            self._tail.append(rest[-HALF_CHARS:])
-            self._before += len(rest) - len(self._tail[-1])
-            self._length += len(self._tail[-1])
-        while self._length - len(self._tail[0] if self._tail else "") >= HALF_CHARS:
-            dropped = len(self._tail.popleft())
-            self._before, self._length = self._before + dropped, self._length - dropped
-
-    def __str__(self) -> str:
-        tail = "".join(self._tail)
-        kept = tail[-HALF_CHARS:]
-        left_out = self._before + len(tail) - len(kept)
-        return self._head + (LEFT_OUT.format(left_out) if left_out else "") + kept
-
-
-@dataclass(slots=True)
-class _Kept:
-    """An output. `text` is that of a stream, `id` that by which it may be updated."""
-
-    output: dict[str, Any]
-    id: str | None = None
-    text: LongText | None = None
-
-    @property
-    def size(self) -> int:
-        """Errors, which have no data, count nothing."""
-        if self.text is not None:
-            return len(self.text)
-        return sum(len(str(each)) for each in self.output.get("data", {}).values())
-
-
 class Collector:
-    """The outputs of one run, as a notebook would save them; where they are too many, the first and the last."""
+    """The outputs of one run, as a notebook would save them; of a long text, the beginning and the end."""
 
     def __init__(self) -> None:
-        self._kept: list[_Kept] = []
+        self._outputs: list[dict[str, Any]] = []
+        self._ids: list[str | None] = []
+        """Id by which each output may be updated."""
         self._clears = False
-        self._size = self._first = self._dropped = 0
+        self._left = MAX_RUN_CHARS
+        self._is_full = False
 
     @property
     def outputs(self) -> tuple[Output, ...]:
         """Outputs in their order."""
-        outputs = [
-            {**each.output, "text": str(each.text)} if each.text is not None else each.output for each in self._kept
-        ]
-        if self._dropped:
-            outputs.insert(
-                self._first, {"output_type": "stream", "name": "stderr", "text": TOO_MUCH.format(self._dropped)}
-            )
-        return tuple(outputs)
+        return tuple(map(_marked, self._outputs))
 
     def add(self, message: Message) -> None:
         """Apply one message; what is no output is ignored."""
@@ -112,64 +61,73 @@ class Collector:
         elif kind == "update_display_data":
             self._update(content)
         elif kind in _KINDS:
-            output = {"output_type": kind, **{name: each for name, each in content.items() if name != "transient"}}
-            self._append(_Kept(_bounded(output), (content.get("transient") or {}).get("display_id")))
+            output_id = (content.get("transient") or {}).get("display_id")
+            output = {"output_type": kind, **{k: v for k, v in content.items() if k != "transient"}}
+            self._append(_bounded(output), output_id)
 
     def _stream(self, name: str, text: str) -> None:
+        """What is left out of a long text makes room again."""
         self._clear()
-        last = self._kept[-1] if self._kept else None
-        if last is None or last.text is None or last.output["name"] != name:
-            self._append(last := _Kept({"output_type": "stream", "name": name}, text=LongText()))
-        assert last.text is not None
-        self._size -= last.size
-        last.text.add(text)
-        self._size += last.size
-        self._make_room()
+        if self._is_full:
+            return
+        last = self._outputs[-1] if self._outputs else {}
+        if last.get("output_type") != "stream" or last["name"] != name:
+            self._append(last := {"output_type": "stream", "name": name, "text": "", LEFT: 0}, None)
+        whole = last["text"] + text
+        if (extra := len(whole) - 2 * HALF_CHARS) > HALF_CHARS:
+            whole, last[LEFT] = whole[:HALF_CHARS] + whole[-HALF_CHARS:], last[LEFT] + extra
+        if self._has_room(len(whole) - len(last["text"])):
+            last["text"] = whole
 
-    def _append(self, kept: _Kept) -> None:
+    def _append(self, output: dict[str, Any], output_id: str | None) -> None:
         self._clear()
-        self._kept.append(kept)
-        self._size += kept.size
-        self._make_room()
+        size = sum(len(str(each)) for each in output.get("data", {}).values())
+        if self._has_room(size):
+            self._outputs.append(output)
+            self._ids.append(output_id)
 
     def _update(self, content: Mapping[str, Any]) -> None:
         updated = content["transient"].get("display_id")
-        for kept in self._kept:
-            if kept.id == updated:
-                self._size -= kept.size
-                kept.output.update(_bounded({"data": content["data"], "metadata": content["metadata"]}))
-                self._size += kept.size
-        self._make_room()
+        for output, output_id in zip(self._outputs, self._ids, strict=True):
+            if output_id == updated:
+                output.update(_bounded({"data": content["data"], "metadata": content["metadata"]}))
 
     def _clear(self) -> None:
         if self._clears:
             self._clears = False
-            self._kept.clear()
-            self._size = self._first = self._dropped = 0
+            self._outputs.clear()
+            self._ids.clear()
 
-    def _make_room(self) -> None:
-        """Drop the oldest outputs behind the first half, but no error."""
-        if self._size <= MAX_RUN_CHARS // 2:
-            self._first = len(self._kept)
-        at = self._first
-        while self._size > MAX_RUN_CHARS and at < len(self._kept) - 1:
-            if size := self._kept[at].size:
-                self._size -= size
-                self._dropped += 1
-                del self._kept[at]
-            else:
-                at += 1
+    def _has_room(self, size: int) -> bool:
+        """Errors, which have no data, are always kept."""
+        self._left -= size
+        if self._left < 0 and not self._is_full:
+            self._is_full = True
+            self._outputs.append({"output_type": "stream", "name": "stderr", "text": TOO_MUCH})
+            self._ids.append(None)
+        return self._left >= 0 or size == 0
+
+
+def _marked(output: dict[str, Any]) -> dict[str, Any]:
+    """An output as it is read: of the text of a stream, what was left out is counted."""
+    rest = {name: value for name, value in output.items() if name != LEFT}
+    return {**rest, "text": _halves(output["text"], output[LEFT])} if LEFT in output else rest
+
+
+def _halves(text: str, left_out: int = 0) -> str:
+    left_out += len(text) - 2 * HALF_CHARS
+    return text if left_out <= 0 else f"{text[:HALF_CHARS]}{LEFT_OUT.format(left_out)}{text[-HALF_CHARS:]}"
 
 
 def _bounded(output: dict[str, Any]) -> dict[str, Any]:
-    """An output with the beginning and the end of each long text; what else is too large is empty."""
+    """An output with the beginning and the end of each long text; an image that is too large alone is empty."""
     data = output.get("data")
     return output if data is None else {**output, "data": {kind: _fitting(kind, each) for kind, each in data.items()}}
 
 
 def _fitting(kind: str, value: Any) -> Any:
     if isinstance(value, str) and not kind.startswith("image/"):
-        return str(LongText(value)) if len(value) > 2 * HALF_CHARS else value
+        return _halves(value)
     return value if len(str(value)) <= MAX_RUN_CHARS else ""
 
 

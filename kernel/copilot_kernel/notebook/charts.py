@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 MAX_ITEMS = 10
@@ -12,13 +11,14 @@ MAX_ITEMS = 10
 SHOWN_ITEMS = 5
 MAX_STRING_CHARS = 200
 MAX_DEPTH = 20
+TEMPLATE = "template"
 
 # How Altair's page passes what it draws to its script.
 _VEGA = re.compile(r"\}\)\((?=\{)")
 
 
 def shortened(value: Any, depth: int = 0) -> Any:
-    """JSON with the lengths of long arrays and texts instead of what they hold."""
+    """JSON with the lengths of long arrays and texts instead of what they hold, and without the template of Plotly."""
     match value:
         case dict() | list() if depth == MAX_DEPTH:
             return "…"
@@ -26,22 +26,14 @@ def shortened(value: Any, depth: int = 0) -> Any:
             size = int(kind[1:]) if kind[1:].isdecimal() else 1
             return f"… {len(data.rstrip('=')) * 3 // 4 // (size or 1)} items of type {kind}"
         case dict():
-            return {key: shortened(each, depth + 1) for key, each in value.items()}
-        case list() if len(value) > MAX_ITEMS:
-            return [*(shortened(each, depth + 1) for each in value[:SHOWN_ITEMS]), f"… {len(value)} items in all"]
+            return {key: shortened(each, depth + 1) for key, each in value.items() if key != TEMPLATE}
         case list():
-            return [shortened(each, depth + 1) for each in value]
+            is_long = len(value) > MAX_ITEMS
+            shown = [shortened(each, depth + 1) for each in (value[:SHOWN_ITEMS] if is_long else value)]
+            return [*shown, f"… {len(value)} items in all"] if is_long else shown
         case str() if len(value) > MAX_STRING_CHARS:
             return f"{value[:MAX_STRING_CHARS]}… {len(value)} characters in all"
     return value
-
-
-def without_template(figure: Any) -> Any:
-    """A figure of Plotly's without its template, which is longer than the rest."""
-    layout = figure.get("layout") if isinstance(figure, Mapping) else None
-    if not isinstance(layout, Mapping):
-        return figure
-    return {**figure, "layout": {name: value for name, value in layout.items() if name != "template"}}
 
 
 def chart_in_page(html: str) -> Any:

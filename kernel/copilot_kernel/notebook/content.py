@@ -16,7 +16,7 @@ from ..redaction import redactor
 from ..rendering.output import final_lines
 from ..rendering.plain import ESCAPE
 from ..tags import tagged
-from .charts import chart_in_page, shortened, without_template
+from .charts import chart_in_page, shortened
 from .live import NotebookCell, Output, VariableSummary
 from .sources import source_hash
 
@@ -205,7 +205,7 @@ def _text(kind: str, value: Any) -> str:
     """Return the text of a value; of a chart its JSON, shortened."""
     if kind.endswith("json"):
         is_whole = kind == "application/json" or isinstance(value, str)  # a text was cut by the page
-        return as_json(value if is_whole else shortened(without_template(value)))
+        return as_json(value if is_whole else shortened(value))
     if not kind.endswith(("html", "xml")):
         return _clean(value).strip("\n")
     page = _joined(value)

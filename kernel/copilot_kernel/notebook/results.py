@@ -97,8 +97,8 @@ def outline(cells: Sequence[NotebookCell]) -> str:
 
     Where there are too many of one kind, some are chosen at even distances.
     """
-    rows = [_row(number, cell) for number, cell in enumerate(cells, 1)]
-    ranks, chosen, room = [*map(_rank, cells)], list[int](), MAX_OUTLINE_CHARS - _ROOM_FOR_REST
+    ranks, rows = zip(*(_row(number, cell) for number, cell in enumerate(cells, 1)), strict=True)
+    chosen, room = list[int](), MAX_OUTLINE_CHARS - _ROOM_FOR_REST
     for rank in sorted(set(ranks)):
         alike = [at for at, each in enumerate(ranks) if each == rank]
         longest = max(len(rows[at]) + 1 for at in alike)
@@ -111,17 +111,13 @@ def outline(cells: Sequence[NotebookCell]) -> str:
     return f"Outline, {len(chosen)} of {count(cells)} ({words}):\n{text}"
 
 
-def _row(number: int, cell: NotebookCell) -> str:
+def _row(number: int, cell: NotebookCell) -> tuple[int, str]:
+    """Rank and row: errors come first, then headings by their level, then all else."""
     heading = _HEADING.search(cell.source) if cell.type == "markdown" else None
+    rank = 0 if cell.error else len(heading[1]) if heading else 7
     line = heading[0] if heading else cell.source.strip().partition("\n")[0]
-    beginning = one_line(line[:ROW_CHARS])[:ROW_CHARS]
-    return f"{number} {cell.id} {beginning} ({', '.join(filter(None, (f'{len(cell.source)}', cell.error)))})"
-
-
-def _rank(cell: NotebookCell) -> int:
-    """Errors come first, then headings by level, then all else."""
-    heading = _HEADING.search(cell.source) if cell.type == "markdown" else None
-    return 0 if cell.error else len(heading[1]) if heading else 7
+    words = ", ".join(filter(None, (str(len(cell.source)), cell.error)))
+    return rank, f"{number} {cell.id} {one_line(line[:ROW_CHARS])[:ROW_CHARS]} ({words})"
 
 
 def page(found: Reading, tool: str, offset: int, tag: str, attributes: Json) -> Result:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from hashlib import sha256
 from itertools import accumulate, chain, islice, pairwise, takewhile
-from typing import NamedTuple
 
 from .live import NotebookError
 
@@ -81,28 +80,19 @@ def _key(unit: str) -> str:
 # -- parts ------------------------------------------------------------------------------------------------------------
 
 
-class _Place(NamedTuple):
-    """Where a piece is in the source, and the number of its edit."""
-
-    start: int
-    end: int
-    number: int
-
-
 def with_edits(own: str, edits: Sequence[Mapping[str, str]]) -> str:
     """`own` with each `old` replaced by its `new`, all at once. Raises NotebookError unless each occurs once."""
     source = _Source(own)
-    places = sorted(source.place(number, edit["old"]) for number, edit in enumerate(edits))
-    for one, other in pairwise(places):
-        if other.start < one.end:
-            raise NotebookError(OVERLAP.format(one.number, other.number))
-    end, at, parts = _line_end(own), 0, list[str]()
-    for place in places:
-        there, edit = own[place.start : place.end], edits[place.number]
-        new = _LINE_END.sub(lambda _: end, edit["new"])
-        parts += own[at : place.start], new if there == edit["old"] else _merged(there, new, end)
-        at = place.end
-    return "".join((*parts, own[at:]))
+    places = sorted((source.place(number, edit["old"]), number) for number, edit in enumerate(edits))
+    for ((_, end), one), ((start, _), other) in pairwise(places):
+        if start < end:
+            raise NotebookError(OVERLAP.format(one, other))
+    line_end, after = _line_end(own), own
+    for (start, end), number in reversed(places):
+        there, edit = own[start:end], edits[number]
+        new = _LINE_END.sub(lambda _: line_end, edit["new"])
+        after = after[:start] + (new if there == edit["old"] else _merged(there, new, line_end)) + after[end:]
+    return after
 
 
 class _Source:
@@ -116,7 +106,7 @@ class _Source:
         self._text_starts = [0, *accumulate(len(line) + 1 for line in self._lines[:-1])]
         self.text = "\n".join(self._lines)
 
-    def place(self, number: int, old: str) -> _Place:
+    def place(self, number: int, old: str) -> tuple[int, int]:
         """The one place of `old`. Raises NotebookError."""
         if not old:
             raise NotebookError(NO_OLD.format(number))
@@ -132,7 +122,7 @@ class _Source:
         if len(found) > 1:
             lines = (bisect_right(self._starts, start) for start, _ in sorted(found)[:2])
             raise NotebookError(NOT_UNIQUE.format(number, *lines))
-        return _Place(*found[0], number)
+        return found[0]
 
     def _line(self, at: int) -> int:
         return bisect_right(self._text_starts, at) - 1
