@@ -9,7 +9,7 @@ SETUP = """
 import asyncio, threading
 from contextlib import asynccontextmanager
 from copilot_kernel.ipython.live_notebook import PythonNotebook
-from copilot_kernel.ipython.session import MagicSession
+from copilot_kernel.ipython.magic_session import MagicSession
 
 class Player(PythonNotebook):
     # Plays `script(notebook)` on the agent's loop in each turn; the end of the script ends the turn.

@@ -55,7 +55,7 @@ turn.Stop.press = pressed
 
 AGAIN = """
 import signal
-from copilot_kernel.ipython.session import MagicSession
+from copilot_kernel.ipython.magic_session import MagicSession
 interrupt, again = MagicSession.interrupt, [signal.SIGINT]
 def interrupted(self):
     if again:
