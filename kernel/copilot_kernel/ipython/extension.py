@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ANSWER = "_copilot"
 """The name of the last answer in the user's namespace."""
-_TURN = f"{__package__}.turn.Turn"
+_TURN = f"{__package__}.turn_value.Turn"
 
 
 class Copilot:
