@@ -66,8 +66,8 @@ def test_cells_are_read_inserted_edited_moved_deleted_and_run(context: BrowserCo
         assert title == {"id": top, "type": "markdown", "source": "# Title", "execution_count": None, "running": False}
         assert (edited["source"], edited["execution_count"]) == ("x = 10", None)
         stream, figure = ran.pop("outputs")
-        assert stream["text"].startswith("ran \n…")
-        assert figure["data"]["text/plain"].startswith("a fi\n…")
+        assert stream["text"].startswith("ran\n…")
+        assert figure["data"]["text/plain"].startswith("a f\n…")
         assert ran == {"id": below, "type": "code", "source": "z = 3", "execution_count": 7, "running": False}
         assert [cell["id"] for cell in driven.call("read", ids=[below, x])["result"]["cells"]] == [below, x]
         assert driven.call("clear", ids=[below]) == {"result": {}}
