@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -105,12 +105,16 @@ class PolicyEvaluator:
         real = await resolve_in_time(policy.paths(call, context))
         return policy.decide(call, options, replace(context, real=real), earlier)
 
+    @cached_property
+    def _user_file(self) -> Path:
+        return user_file(self.settings.environment)
+
     async def _follow_file(self) -> None:
         """Restrict as the user's file does by now. What it allows besides counts in later conversations.
 
         A file that cannot be read changes nothing.
         """
-        file = user_file(self.settings.environment)
+        file = self._user_file
         with anyio.move_on_after(PATH_SECONDS), suppress(OSError, ValueError, RecursionError):
             stamp, lists = await _in_thread(partial(_rules_of, file, self._file_stamp))
             self._file_stamp = stamp
@@ -152,7 +156,7 @@ class PolicyEvaluator:
         if not to_settings:
             return f"{VERBS[kind]} in {HERE}: {rule}"
         try:
-            work = partial(add_to_list, kind, rule, user_file(self.settings.environment))
+            work = partial(add_to_list, kind, rule, self._user_file)
             file = str(await to_thread.run_sync(work, abandon_on_cancel=True))
         except UsageError as error:
             return f"{VERBS[kind]} in {HERE} only: {rule}. {error} {error.hint}"

@@ -196,7 +196,7 @@ def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
     """Return the change of each diff; without one, from a unified diff in the input."""
     diffs = _diffs(call)
     yield from ((shown_path(diff.path, cwd), change_of(call, diff, MAX_SHOWN_LINES)) for diff in diffs)
-    if not diffs and (change := parse_unified(raw.unified_diff(call.raw_input))):
+    if not diffs and (diff := raw.unified_diff(call.raw_input)) and (change := parse_unified(diff)):
         yield ", ".join(shown_path(path, cwd) for path in inputs.paths(call)) or A_FILE, change
 
 
