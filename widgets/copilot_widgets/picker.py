@@ -24,7 +24,7 @@ from .field import PickerField
 MAX_TOGGLES, MAX_TOGGLE_CHARS = 4, 60
 """Up to so many names, and characters of all of them, are buttons side by side."""
 
-OnPick = Callable[[int, int], None]
+OnPick = Callable[[int, int], object]
 """Gets the index of the field and that of the name."""
 
 CHOICES = "copilot-choices"
@@ -92,7 +92,7 @@ def _selection(field: PickerField) -> Widget:
     return Dropdown(style=wide, **common)
 
 
-def _rows(field: PickerField, on_pick: Callable[[int], None]) -> Widget:
+def _rows(field: PickerField, on_pick: Callable[[int], object]) -> Widget:
     rows: list[Widget] = [HTML(html.escape(shortened(field.label)))] if field.label else []
     for number, name in enumerate(map(shortened, field.names)):
         button = Button(description=field.action, tooltip=f"{field.action}: {name}", layout=Layout(width="auto"))

@@ -20,9 +20,12 @@ BREAK_LIMIT = 1.2
 
 
 class _Life:
-    """A chat that is open in a task of its own, until `close`. `fits`: whether it may still be used."""
+    """A chat that is open in a task of its own, until `close`.
 
-    def __init__(self, make_chat: Callable[[], Chat], fits: Callable[[], bool] = lambda: True) -> None:
+    `fits`: whether it may still be used; None once it is in use.
+    """
+
+    def __init__(self, make_chat: Callable[[], Chat], fits: Callable[[], bool] | None = None) -> None:
         self.chat: Chat | None = None
         self.fits = fits
         self._opened, self._leaving = asyncio.Event(), asyncio.Event()
@@ -59,7 +62,7 @@ class ChatRunner:
         self._make_chat = make_chat
         self._life: _Life | None = None
         self._opening = asyncio.Lock()
-        self._is_closed = self._is_reserved = False
+        self._is_closed = False
         self.chat: Chat | None = None
         """The chat; None before it is first needed."""
         self._asking = 0
@@ -101,11 +104,11 @@ class ChatRunner:
         async with self._opening:
             if self._is_closed:
                 raise asyncio.CancelledError("the kernel is ending")
-            if self._life is not None and self._is_reserved and not self._life.fits():
+            if self._life is not None and self._life.fits and not self._life.fits():
                 await self.close_reserve(CLOSE_LIMIT)
-            self._is_reserved = False
             if self._life is None or self._life.task.done():
                 self._life = _Life(self._make_chat)
+            self._life.fits = None
             self.chat = await self._life.opened()
             return self.chat
 
@@ -127,12 +130,12 @@ class ChatRunner:
         """
         if self._life is not None or self._is_closed:
             return None
-        self._life, self._is_reserved = _Life(make_chat, fits), True
+        self._life = _Life(make_chat, fits)
         return await self._life.opened()
 
     async def close_reserve(self, limit: float) -> None:
         """Close the chat that was opened before it was needed, unless it is in use; see `close`."""
-        if self._life is not None and self._is_reserved:
+        if self._life is not None and self._life.fits:
             life, self._life = self._life, None
             await life.close(limit)
 

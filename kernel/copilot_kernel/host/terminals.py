@@ -147,7 +147,7 @@ class _Terminal:
         graces: Graces,
     ) -> None:
         self._process, self._pipe, self._tail, self._report, self._graces = process, pipe, tail, report, graces
-        self.ended, self._drained = anyio.Event(), anyio.Event()
+        self.ended = anyio.Event()
         self._attending = anyio.CancelScope(shield=True)
 
     @property
@@ -160,14 +160,15 @@ class _Terminal:
 
     async def attend(self) -> None:
         """Read the output to the end and kill what the command left behind, despite cancellation before that."""
+        drained = anyio.Event()
         try:
             with self._attending:
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(self._read)
+                    tasks.start_soon(self._read, drained)
                     await self._process.wait()
-                    await self._drain()
+                    await self._drain(drained)
                     self._process.kill()
-                    await self._drain()
+                    await self._drain(drained)
                     tasks.cancel_scope.cancel()
         finally:
             if self._process.returncode is None:
@@ -186,16 +187,16 @@ class _Terminal:
                         await self.ended.wait()
         self._attending.cancel()
 
-    async def _read(self) -> None:
+    async def _read(self, drained: anyio.Event) -> None:
         while data := await self._pipe.receive():
             if text := self._tail.feed(data):
                 self._report(text, None)
             await anyio.sleep(PAUSE_SECONDS)
-        self._drained.set()
+        drained.set()
 
-    async def _drain(self) -> None:
+    async def _drain(self, drained: anyio.Event) -> None:
         with anyio.move_on_after(self._graces.linger):
-            await self._drained.wait()
+            await drained.wait()
 
 
 def _exit(returncode: int | None) -> ExitStatus:

@@ -158,15 +158,12 @@ class ParentTracker:
     """Restores the parent of the running cell before its idle, also for the user's own asynchronous cells.
 
     IPython calls `begin` in the cell's own context, where the parent is never wrong, and `end` in the one in which the
-    kernel publishes the idle, just before it does.
+    kernel publishes the idle, just before it does. The first cell is the one that runs now.
     """
 
     def __init__(self, kernel: Any, events: Any) -> None:
         self._kernel, self._events = kernel, events
         self._cell: Request | None = None
-
-    def watch(self) -> None:
-        """Begin with the cell that runs now."""
         self.begin()
         self._events.register("pre_run_cell", self.begin)
         self._events.register("post_run_cell", self.end)

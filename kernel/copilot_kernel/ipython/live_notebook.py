@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from traceback import format_exception
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from ..errors import CopilotError
@@ -17,13 +17,11 @@ from ..pages.page_notebook import PageNotebook
 from ..places import notebook_at_start
 from ..rendering.plain import clean
 from .cell_thread import CellThread, blocked, call
+from .front_end import ParentTracker
 from .nested_run import NotebookRuns, TerminalRuns
 from .progress_bars import with_bars
 from .runs import ExecutionCounts
 from .variables import inspect_variable, list_variables
-
-if TYPE_CHECKING:
-    from .front_end import ParentTracker
 
 T = TypeVar("T")
 
@@ -41,18 +39,27 @@ class PythonNotebook(PageNotebook):
         super().__init__(getattr(shell, "kernel", None))
         self._shell, self._counts = shell, ExecutionCounts(shell)
         self._runs: NotebookRuns | TerminalRuns | None = None
+        self._parents: ParentTracker | None = None
         # What the cell before the asking one failed with.
         self._error: CellError | None = None
 
-    def wait_in(self, cell: Cell, thread: CellThread, parents: ParentTracker | None) -> None:
+    def wait_in(self, cell: Cell, thread: CellThread) -> None:
         """Let `cell` be the one that waits. Called on its thread, before `asked_by`."""
+        if thread.awaits and self._parents is None:
+            self._parents = ParentTracker(self._shell.kernel, self._shell.events)
         last = self._shell.copilot.last_cell
         self._error = last_error(last.result, last.traceback, self._error)
         self._thread, self._blocked = thread, partial(blocked, thread)
         if cell.session:
-            self._runs = NotebookRuns(self._shell, cell.request, thread, self._counts, parents)
+            self._runs = NotebookRuns(self._shell, cell.request, thread, self._counts, self._parents)
         else:
             self._runs = TerminalRuns(self._shell, thread, self._counts)
+
+    def leave(self) -> None:
+        """Unregister from IPython's events."""
+        if self._parents is not None:
+            self._parents.leave()
+            self._parents = None
 
     @property
     def is_running(self) -> bool:

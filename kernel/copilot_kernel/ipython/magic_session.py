@@ -23,7 +23,7 @@ from ..output.cell import Cell
 from ..prompts.kernel_session import KernelSession
 from ..rendering.plain import visible_line
 from ..system.processes import keep_apart
-from .front_end import ParentTracker, WidgetSupport
+from .front_end import WidgetSupport
 from .turn_value import Turn
 
 if TYPE_CHECKING:
@@ -63,7 +63,6 @@ class MagicSession:
         self._task: Ended | None = None
         self.interrupted = False
         """Since the last `begin`."""
-        self._parents: ParentTracker | None = None
 
     def begin(self) -> None:
         """Forget earlier interrupts: a cell is about to wait for `run`. Called on the cell's thread.
@@ -76,7 +75,7 @@ class MagicSession:
 
     def start(self, cell: Cell, thread: CellThread, text: str, values: Mapping[str, str]) -> Future[Ended]:
         """Do what `text` asks for; the result is the finished task, however it ended. Called on the cell's thread."""
-        self._notebook.wait_in(cell, thread, self._parents)
+        self._notebook.wait_in(cell, thread)
         return self.loop_thread.submit(self._ended(cell, text, values))
 
     async def _ended(self, cell: Cell, text: str, values: Mapping[str, str]) -> Ended:
@@ -96,19 +95,11 @@ class MagicSession:
         self.interrupted = True
         self.loop_thread.call(partial(self._interrupt, time.monotonic()))
 
-    def watch_parents(self, kernel: Any, events: Any) -> None:
-        """Watch the parents of messages; `kernel` is ipykernel's."""
-        if self._parents is None:
-            self._parents = ParentTracker(kernel, events)
-            self._parents.watch()
-
     def close(self) -> None:
         """End the agent, in bounded time. A child process that was forked off leaves the agent to its parent."""
         if os.getpid() != self._process:
             return
-        if self._parents is not None:
-            self._parents.leave()
-            self._parents = None
+        self._notebook.leave()
         with suppress(TimeoutError):
             self.loop_thread.submit(self._close()).result(BREAK_LIMIT + CLOSE_LIMIT + 1)
         self.loop_thread.stop()

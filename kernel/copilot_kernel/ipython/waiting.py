@@ -24,7 +24,6 @@ async def awaited(session: MagicSession, shell: Any, text: str, values: Mapping[
     """Wait in a cell that ipykernel runs as a coroutine: clicks arrive, and the user's tasks keep running."""
     session.begin()
     kernel, loop = shell.kernel, asyncio.get_running_loop()
-    session.watch_parents(kernel, shell.events)
     cell = notebook_cell(kernel, session.widgets, loop)
     with attended(kernel, cell.request), _Interrupts(session.interrupt).handled():
         working = asyncio.wrap_future(session.start(cell, AwaitingThread(loop), text, values))

@@ -52,7 +52,7 @@ class Pickers:
 
     def close_stale(self) -> None:
         """Close those whose agent or session is no longer the one that was asked for the choices."""
-        for name in [name for name, picker in self._open.items() if picker.is_stale]:
+        for name in [name for name, picker in self._open.items() if picker.is_stale()]:
             self.close(name)
 
     async def _apply(self, name: str, apply: Apply, field: int, choice: int) -> str:
@@ -75,21 +75,21 @@ class OpenPicker:
     def __init__(self, cell: Cell, menu: Menu, apply: Apply) -> None:
         from copilot_widgets.picker import Picker
 
-        self._cell, self._menu, self._apply = cell, menu, apply
-        self._subject = menu.subject()
+        self._cell, self._apply = cell, apply
+        about, loop = menu.subject(), asyncio.get_running_loop()
+        self.is_stale: Callable[[], bool] = lambda: menu.subject() is not about
+        """Whether the choices were those of another agent or session."""
         self._in_force = [field.current for field in menu.fields]
         self._waiting: dict[asyncio.Task[None], tuple[int, int]] = {}
-        self._loop = asyncio.get_running_loop()
-        self._list_id, self._picker_id = uuid4().hex, uuid4().hex
-        with cell.owning():
-            self._widget = Picker(menu.fields, self._on_pick)
+        self._list_id = uuid4().hex
+        with cell.owning():  # what the user picks arrives on the thread that handles comm messages
+            self._widget = Picker(menu.fields, lambda *picked: loop.call_soon_threadsafe(self._begin, *picked))
         cell.display(_hideable(render_report(menu.static, cell.wording)), display_id=self._list_id)
         cell.display({**self._widget.bundle(), "text/plain": ""}, display_id=self._picker_id)
 
     @property
-    def is_stale(self) -> bool:
-        """The choices were those of another agent or session."""
-        return self._menu.subject() is not self._subject
+    def _picker_id(self) -> str:
+        return f"{self._list_id}-picker"
 
     def close(self) -> None:
         """Leave nothing in the place of the picker."""
@@ -97,14 +97,10 @@ class OpenPicker:
         with self._cell.owning():
             self._widget.close()
 
-    def _on_pick(self, field: int, choice: int) -> None:
-        """Called on the thread that handles comm messages."""
-        self._loop.call_soon_threadsafe(self._begin, field, choice)
-
     def _begin(self, field: int, choice: int) -> None:
         if [*self._waiting.values()][-1:] == [(field, choice)]:
             return  # a double click
-        task = self._loop.create_task(self._pick(field, choice))
+        task = asyncio.create_task(self._pick(field, choice))
         self._waiting[task] = field, choice
         task.add_done_callback(self._waiting.pop)
 

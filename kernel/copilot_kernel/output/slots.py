@@ -104,9 +104,8 @@ class Slots:
         self._slots: list[Slot] = []
         # For questions, each with the one directly below it.
         self._spare: list[tuple[Slot, Slot]] = []
-        # Where the line that says what the turn is doing stands: on top if it came first, else below everything,
-        # until something that stays takes its place.
-        self._header: Slot | None = None
+        # Where the line that says what the turn is doing stands: on top if it came first, and then it is one of
+        # `_slots`; else below everything, until something that stays takes its place.
         self._status: Slot | None = None
         self._slot_of: dict[int, Slot] = {}
         self._streams: dict[int, Stream] = {}
@@ -115,7 +114,8 @@ class Slots:
         self._text_rest = 0.0
 
     def __iter__(self) -> Iterator[Slot]:
-        return iter((*self._slots, *filter(None, [self._status]), *chain.from_iterable(self._spare)))
+        passing = [self._status] if self._status and not self._is_on_top else []
+        return iter((*self._slots, *passing, *chain.from_iterable(self._spare)))
 
     @property
     def waiting(self) -> list[tuple[float, Slot]]:
@@ -205,13 +205,13 @@ class Slots:
             words = "" if self._slots else words
             self._status = self._status or (Slot() if words else None)
         elif words and not self._slots:
-            self._header = Slot(alone=True)
-            self._slots.append(self._header)
-        elif self._header is None and (words.startswith(ASKING) or any(slot.question for slot in self)):
+            self._status = Slot(alone=True)
+            self._slots.append(self._status)
+        elif not self._is_on_top and (words.startswith(ASKING) or any(slot.question for slot in self)):
             words = ""
-        elif words and not self._header:
+        elif words:
             self._status = self._status or self.free()
-        if slot := self._header or self._status:
+        if slot := self._status:
             slot.lent = slot.dirty = True
             slot.items = {"status": StatusLine(words)} if words else {}
             if is_brief and not words and slot.shown:
@@ -219,11 +219,17 @@ class Slots:
 
     def free(self) -> Slot:
         """A display at the end that may be taken: the passing line's, or where a question stood; or else a new one."""
-        slot, self._status = self._status, None
+        slot = None if self._is_on_top else self._status
         if slot is None and self._slots and self._slots[-1].is_vacant:
             slot = self._slots.pop()
-            self._header = None if slot is self._header else self._header
+        if slot is self._status:
+            self._status = None
         return slot or Slot()
+
+    @property
+    def _is_on_top(self) -> bool:
+        """True if the first slot is that of the line that says what the turn is doing."""
+        return self._slots[:1] == [self._status]
 
     def _put_text(self, entry: Message, limit: int) -> bool:
         """Each piece in a slot of its own; a finished one stays where it grew."""

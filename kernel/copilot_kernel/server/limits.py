@@ -32,7 +32,8 @@ class Limits:
     ) -> None:
         self._rate, self._concurrency, self._clock = rate, concurrency, clock
         self._activity_times, self._activity_timeout = activity_times, activity_timeout
-        self._tokens, self._filled_at = float(rate), clock()
+        # When all requests will be available again.
+        self._full_at = -math.inf
         self._started: dict[object, float] = {}
 
     @property
@@ -61,12 +62,11 @@ class Limits:
         if not self._rate:
             return
         now = self._clock()
-        self._tokens = min(self._rate, self._tokens + (now - self._filled_at) * self._rate / MINUTE_SECONDS)
-        self._filled_at = now
-        if self._tokens < 1:
-            seconds = math.ceil((1 - self._tokens) * MINUTE_SECONDS / self._rate)
+        full_at = max(now, self._full_at) + MINUTE_SECONDS / self._rate
+        seconds = math.ceil(round(full_at - now - MINUTE_SECONDS, 3))
+        if seconds > 0:
             raise LimitExceeded(f"More than {self._rate} requests a minute (CopilotApp.rate_limit).", seconds)
-        self._tokens -= 1
+        self._full_at = full_at
 
     def sweep(self) -> None:
         """Record activity while a turn runs that is younger than the timeout; call this periodically."""
