@@ -34,7 +34,7 @@ class DiffLocator(CallStage):
         if state.prompt_runs and (_unknown(call) or _unseen(call)):
             self.add(call)
         else:
-            self._calls.pop(call.id, None)
+            self.waiting.pop(call.id, None)
 
     async def look(self, call: ToolCall) -> Callable[[ConversationState], None]:
         """Find the places of the diffs, and what is deleted."""

@@ -39,6 +39,9 @@ MAX_VIEWS = 50
 class CallStage(DiskStage["ConversationState"]):
     """Adds to calls of the conversation what only the disk tells."""
 
+    delays_views = True
+    """Views see a change when the stage has looked at those before it."""
+
     @abstractmethod
     def see(self, state: ConversationState, call: ToolCall, *, is_new: bool) -> None:
         """See a call that is new or has changed, before any view."""
@@ -191,7 +194,7 @@ class ConversationState:
                     self.running.recording.add(entry)
                 for stage in self.stages:
                     stage.see(self, entry, is_new=entry.id >= known)
-        if not (self.prompt_runs and any(stage.is_busy for stage in self.stages)):
+        if not (self.prompt_runs and any(stage.delays_views and stage.waiting for stage in self.stages)):
             self._show()
         for observe in self.observers:
             observe(update)

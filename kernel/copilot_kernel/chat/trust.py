@@ -163,7 +163,7 @@ class Found:
 class AllowedEdits(CallStage):
     """Trusts files that are as the user saw them in changes that they allowed."""
 
-    is_busy = False  # no view waits for it
+    delays_views = False
 
     def __init__(self, settings: Settings, approvals: Approvals, store: TrustStore) -> None:
         super().__init__()

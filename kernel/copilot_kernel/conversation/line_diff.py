@@ -11,7 +11,8 @@ from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, cast
 
 from .excerpt import Excerpt
-from .matching import Mark, match, split_lines
+from .matching import Mark, match
+from .text import split_lines
 
 MAX_SHOWN_LINES = 2_000
 """Limit of a tool call; a permission request shows all."""

@@ -41,11 +41,6 @@ class Matched:
     left_out: tuple[int, int]
 
 
-def split_lines(text: str) -> list[str]:
-    """Lines with their ends, split at line feeds only (`str.splitlines` knows other ends)."""
-    return StringIO(text, newline="\n").readlines()
-
-
 def match(old: str, new: str, most: int = sys.maxsize) -> Matched:
     """The lines of `old` and `new`; if the result is rough, at most `most` of those that change."""
     start, end = _common_ends(old, new)

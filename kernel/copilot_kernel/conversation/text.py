@@ -1,4 +1,4 @@
-"""Text that can be appended to without copying it.
+"""Lines of a text, and text that can be appended to without copying it.
 
 Values share the parts that were appended, and each knows how many characters are its own. Appending to the newest is
 O(1); older values stay as they were. Parts in large numbers are joined: each would take 50 bytes besides its text.
@@ -7,6 +7,7 @@ O(1); older values stay as they were. Parts in large numbers are joined: each wo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import StringIO
 
 MAX_PARTS = 1024
 """Limit of the parts that are not joined yet."""
@@ -79,3 +80,8 @@ class _Parts:
             index -= 1
             at -= len(self._texts[index])
         return at, self._texts[index:]
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their ends, split at line feeds only (`str.splitlines` knows other ends)."""
+    return StringIO(text, newline="\n").readlines()

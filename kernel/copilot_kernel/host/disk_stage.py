@@ -25,11 +25,10 @@ class DiskStage(ABC, Generic[Target]):
     """One call after the other. Each stage has a worker of its own, so that none waits for the disk of another."""
 
     def __init__(self) -> None:
-        # By entry id, the calls to be looked at.
-        self._calls: dict[int, ToolCall] = {}
+        self.waiting: dict[int, ToolCall] = {}
+        """By entry id, the calls to be looked at."""
         self._looking = anyio.Lock()
-        # While `run` runs: whether there is something new to do.
-        self._added: anyio.Event | None = None
+        self._added = anyio.Event()
         self._worker = CapacityLimiter(1)
         # Of a read that took too long: set when the disk has answered.
         self._late_answer: Event | None = None
@@ -38,35 +37,26 @@ class DiskStage(ABC, Generic[Target]):
     async def look(self, call: ToolCall) -> Callable[[Target], object]:
         """Read what `call` needs, in bounded time. What is returned is called at once, with the target."""
 
-    @property
-    def is_busy(self) -> bool:
-        """True while `run` is looking at something."""
-        return self._added is not None and bool(self._calls)
-
     def add(self, call: ToolCall) -> None:
         """Have a call looked at that is new or has changed."""
-        self._calls[call.id] = call
-        if self._added is not None:
-            self._added.set()
+        self.waiting[call.id] = call
+        self._added.set()
 
     async def run(self, target: Target) -> None:
         """Look, until cancelled, at what is added."""
-        try:
-            while True:
-                self._added = anyio.Event()
-                await self.settle(target)
-                await self._added.wait()
-        finally:
-            self._added = None
+        while True:
+            self._added = anyio.Event()
+            await self.settle(target)
+            await self._added.wait()
 
     async def settle(self, target: Target) -> None:
         """Look at what was added. A disk that hangs costs little more than LOOKUP_SECONDS, once."""
         async with self._looking:
-            while self._calls:
-                call = next(iter(self._calls.values()))
+            while self.waiting:
+                call = next(iter(self.waiting.values()))
                 found = await self.look(call)
-                if self._calls.get(call.id) is call:
-                    del self._calls[call.id]
+                if self.waiting.get(call.id) is call:
+                    del self.waiting[call.id]
                 found(target)
 
     async def soon(self, work: Callable[[], T]) -> T | None:

@@ -7,11 +7,12 @@ import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from ..notebook.live import NoPage, NotebookError, NotebookState, OpenDocuments
 from ..output.cell import Cell
-from ..places import notebook, notebook_at_start
+from ..places import notebook_at_start
 from ..undo.cells import CellLog
 from .page_cells import PageCells
 from .page_comm import PageComms
@@ -76,7 +77,7 @@ class PageNotebook(PageCells):
         """The prompt number of the cell that runs."""
         return int(self._kernel.execution_count)
 
-    @property
+    @cached_property
     def _started(self) -> str:
         """Path of the notebook when the kernel began; empty if that is unknown."""
         return notebook_at_start()
@@ -110,7 +111,8 @@ class PageNotebook(PageCells):
     async def open_notebooks(self) -> list[str]:
         """Return the open notebooks, as `LiveNotebook` says."""
         opened = await self.open_documents()
-        return [path for path in (notebook(), *opened.notebook, *opened.beside) if path.endswith(".ipynb")]
+        started = self._started if os.path.isfile(self._started) else ""
+        return [path for path in (started, *opened.notebook, *opened.beside) if path.endswith(".ipynb")]
 
     async def read(self, ids: Sequence[str] | None, *, outputs: bool) -> NotebookState:
         """Read cells, as `LiveNotebook` says; without a page, as they were saved."""

@@ -13,11 +13,9 @@ import re
 from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property
 
-from ..conversation.matching import split_lines
-from ..conversation.text import GrowingText
-from .entry import render_text
+from ..conversation.text import GrowingText, split_lines
 from .markdown import to_html
-from .markup import DEFERRED, Bundle, escape, pre
+from .markup import DEFERRED, Bundle, bundle, escape, pre
 from .plain import prose
 
 MAX_MESSAGE_CHARS = 1024 * 1024
@@ -264,7 +262,7 @@ class Piece:
     @cached_property
     def bundle(self) -> Bundle:
         """Complete."""
-        return _ended(render_text("agent", self.source, self._html.html()), self._ending)
+        return _bundle(self.source, self._html.html(), self._ending)
 
 
 class Stream:
@@ -310,7 +308,7 @@ class Stream:
     @property
     def bundle(self) -> Bundle:
         """Return the text as far as it has come."""
-        return _ended(render_text("agent", self._html.source(), self._html.html()), self._ending)
+        return _bundle(self._html.source(), self._html.html(), self._ending)
 
     @property
     def last(self) -> Piece:
@@ -318,6 +316,8 @@ class Stream:
         return Piece(self._html.source(), self.number, self._html.rendered, self._ending)
 
 
-def _ended(bundle: Bundle, ending: str) -> Bundle:
+def _bundle(source: str, html: str, ending: str) -> Bundle:
+    """Like `render_text`, with the HTML that exists already."""
+    shown = bundle(html, prose(source).strip("\n"))
     added = {"text/html": pre(escape(ending)), "text/plain": f"\n\n{prose(ending)}"}
-    return {kind: bundle[kind] + text for kind, text in added.items()} if ending else bundle
+    return {kind: shown[kind] + text for kind, text in added.items()} if ending else shown

@@ -153,14 +153,11 @@ def _counted(calls: Sequence[ToolCall], paths: set[str]) -> str:
     return f"{said[0].upper()}{said[1:]}"
 
 
-def render_text(speaker: Speaker, source: str, html: str | None = None, *, of_task: bool = False) -> Bundle:
-    """`source` (markdown) as `speaker` said it, thoughts folded, as is what a sub-agent says beneath its task.
-
-    `html` is its HTML, if that exists already.
-    """
+def render_text(speaker: Speaker, source: str, *, of_task: bool = False) -> Bundle:
+    """`source` (markdown) as `speaker` said it, thoughts folded, as is what a sub-agent says beneath its task."""
     if speaker == "user":
         return bundle(pre(escape(source)), "\n".join(f"> {line}".rstrip() for line in prose(source).split("\n")))
-    body, text = to_html(source) if html is None else html, prose(source).strip("\n")
+    body, text = to_html(source), prose(source).strip("\n")
     if speaker != "thought":
         return bundle(body, text)
     who, mark = ("Sub-agent", OF_TASK) if of_task else ("Thinking", "")

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..conversation.line_diff import Change
-from ..conversation.matching import split_lines
+from ..conversation.text import split_lines
 from ..permissions.question import Question
 from .diff import change_html, folded_lines, named_change, remarks, unified
 from .highlight import exposed_code, language_of
