@@ -55,15 +55,19 @@ def test_the_wheel_holds_the_packages_the_kernelspec_the_front_end_extension_and
     stem = f"copilot_kernel-{copilot_kernel.__version__}"
     share = f"{stem}.data/data/share"
     extension = f"{share}/jupyter/labextensions/copilot-kernel"
-    static = package["jupyterlab"]["_build"]["load"].removesuffix("/remoteEntry.js")
     source = ROOT / "widgets" / "labextension"
+    modules = {
+        *(source / "static").iterdir(),
+        ROOT / "kernel/copilot_kernel/server/chat/static/answers.js",
+    }
+    static = package["jupyterlab"]["_build"]["load"].removesuffix("/widgets/labextension/static/remoteEntry.js")
     assert package["version"] == copilot_kernel.__version__
     expected = {
         *(f"copilot_kernel/{name}" for name in names_under(ROOT / "kernel" / "copilot_kernel")),
         *(f"copilot_widgets/{name}" for name in names_under(ROOT / "widgets" / "copilot_widgets")),
         *(f"{share}/jupyter/kernels/copilot/{name}" for name in names_under(ROOT / "kernelspec")),
         *(f"{share}/copilot_kernel/notebooks/{name}" for name in names_under(ROOT / "notebooks")),
-        *(f"{extension}/{static}/{name}" for name in (*names_under(source / "static"), "answers.js")),
+        *(f"{extension}/{static}/{path.relative_to(ROOT).as_posix()}" for path in modules),
         *(f"{extension}/schemas/{name}" for name in names_under(source / "schemas")),
         *(f"{extension}/{name}" for name in ("package.json", "install.json")),
         f"{stem}.data/data/etc/jupyter/jupyter_server_config.d/copilot_kernel.json",

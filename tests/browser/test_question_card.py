@@ -34,8 +34,8 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from IPython.display import display
 from copilot_kernel.output.questions import Card
-from copilot_kernel.output.cell import GUARD_SECONDS
 from copilot_kernel.views.permission_question import PermissionQuestion
+from copilot_widgets.answers import GUARD_SECONDS
 from pickle import loads
 
 def show(question, root="/project"):

@@ -5,6 +5,8 @@ import { test } from 'node:test';
 
 import { Guard, unlessHeld } from '../../kernel/copilot_kernel/server/chat/static/answers.js';
 
+const TIMES = { guard_seconds: 0.7, calm_seconds: 1.5 };
+
 /** A card with one guarded button, in a page whose time the test sets. */
 function scene(t) {
   let now = 0, bottom = 100, pressed = 0;
@@ -28,7 +30,7 @@ function scene(t) {
 
 test('a click counts only when the question has stood there for a moment', t => {
   const { guard, card, press, pass } = scene(t);
-  guard.add(card);
+  guard.add(card, TIMES);
   pass(699);
   assert.equal(press(), 0);
   pass(1);
@@ -37,7 +39,7 @@ test('a click counts only when the question has stood there for a moment', t => 
 
 test('what moves it guards it, but less and less often', t => {
   const { guard, card, move, pass } = scene(t);
-  guard.add(card);
+  guard.add(card, TIMES);
   pass(700);
   let count = 0;
   for (let step = 0, wasHeld = false; step < 300; step += 1) {
@@ -53,7 +55,7 @@ test('what moves it guards it, but less and less often', t => {
 
 test('what the reader moves himself does not, nor does a change that moves nothing', t => {
   const made = scene(t);
-  made.guard.add(made.card);
+  made.guard.add(made.card, TIMES);
   made.pass(700);
   made.move(300);
   made.guard.scrolled();

@@ -1,6 +1,7 @@
 """The front-end extension, and the guard of questions: functions that need no page, tested in Node; its files."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -36,9 +37,11 @@ def test_a_console_for_a_markdown_file_does_not_choose_our_kernel_by_its_languag
 
 
 def test_the_installed_files_are_those_of_the_source() -> None:
-    source = [*(HERE.parents[1] / "widgets" / "labextension" / "static").iterdir(), STATIC / "answers.js"]
+    source = HERE.parents[1] / "widgets" / "labextension" / "static"
     installed = next(path for each in jupyter_path("labextensions") if (path := Path(each, "copilot-kernel")).is_dir())
     package = json.loads((installed / "package.json").read_text("utf-8"))
     static = (installed / package["jupyterlab"]["_build"]["load"]).parent
-    theirs = {path.name: path.read_text("utf-8") for path in static.iterdir()}
-    assert theirs == {path.name: path.read_text("utf-8") for path in source}, "run `uv sync`"
+    for path in (*source.iterdir(), STATIC / "answers.js"):
+        theirs = static / os.path.relpath(path, source)
+        assert theirs.read_text("utf-8") == path.read_text("utf-8"), "run `uv sync`"
+    assert len([*static.iterdir()]) == len([*source.iterdir()])

@@ -10,6 +10,7 @@ import pytest
 from copilot_kernel import __version__
 from copilot_kernel.server.app import routes
 from copilot_kernel.server.settings_page import CHANGED, FIXED, IN_FILE, WIDENS
+from copilot_widgets.answers import CALM_SECONDS, GUARD_SECONDS
 
 from .api import JSON, Api, web
 
@@ -93,6 +94,7 @@ async def test_what_counts_more_than_the_file_is_said_and_secrets_stay_in_it(pag
     assert (found["mcp_servers"]["fixed"], found["mcp_servers"]["own"]) == (IN_FILE, None)
     assert "canary" not in answer.text
     assert found["undo"]["fixed"] == ""
+    assert (answer.json()["guard_seconds"], answer.json()["calm_seconds"]) == (GUARD_SECONDS, CALM_SECONDS)
 
 
 @pytest.mark.parametrize(

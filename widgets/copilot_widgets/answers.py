@@ -10,6 +10,15 @@ from typing import Literal
 
 Keep = Literal["session", "settings"]
 
+GUARD_SECONDS = 0.7
+"""For how long clicks on a guarded answer do not count after its button has appeared or moved: long enough to see that
+something else stands there now, shorter than reading it takes.
+"""
+CALM_SECONDS = 1.5
+"""Time after a guard until what moves the button guards it again; twice as long each time, so that it can be answered
+even below an output that never stops.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerButton:
@@ -54,12 +63,17 @@ class TextAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers in the order of the row: `choices`, the openers of `reason` and `rule`, and `last`."""
+    """Answers in the order of the row: `choices`, the openers of `reason` and `rule`, and `last`.
+
+    With how long their guard holds, and rests, in pages.
+    """
 
     choices: tuple[AnswerButton, ...]
     reason: TextAnswer | None = None
     rule: TextAnswer | None = None
     last: tuple[AnswerButton, ...] = ()
+    guard_seconds: float = GUARD_SECONDS
+    calm_seconds: float = CALM_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ import os
 from traceback import format_exception
 from typing import Any
 
+from copilot_widgets.answers import GUARD_SECONDS
 from traitlets import Float, Unicode
 
 from .. import __version__
 from ..commands.chat_runner import CLOSE_LIMIT
 from ..config import AGENT, LANGUAGE
 from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError
-from ..output.cell import GUARD_SECONDS, Cell, MessageChannel
+from ..output.cell import Cell, MessageChannel
 from ..pages.page_notebook import PageNotebook
 from ..places import is_in_own_kernelspec
 from ..prompts.kernel_session import KernelSession

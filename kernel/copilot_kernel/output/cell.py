@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import zmq
+from copilot_widgets.answers import GUARD_SECONDS
 
 from ..rendering.plain import encodable
 from .vs_code import traits_of
@@ -24,8 +25,6 @@ Output = tuple[Bundle, dict[str, Any]]
 
 BLANK: Bundle = {"text/plain": "", "text/html": ""}
 """A display without content."""
-GUARD_SECONDS = 0.7
-"""Long enough to see that something else stands there now, shorter than reading it takes."""
 
 
 _END_OF_INPUT = "\x04"

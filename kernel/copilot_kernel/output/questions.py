@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
+from copilot_widgets.answers import CALM_SECONDS
 
 from ..conversation.model import Entry, Notice
 from ..rendering.question import NO_BUTTONS
@@ -33,10 +34,6 @@ T = TypeVar("T")
 MAX_QUESTIONS = 6
 """Questions that stand in a cell at once; `Slots` keeps two slots for each when the others are used up."""
 
-CALM_SECONDS = 1.5
-"""Time after a guard until what shifts the card guards it again; twice as long each time, so that it can be answered
-even below an output that never stops.
-"""
 ACTIVITY_SECONDS = 60.0
 """Time between two signs of activity. Cullers look for minutes without a message from the kernel."""
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from anyio import run_process, to_thread
+from copilot_widgets.answers import CALM_SECONDS, GUARD_SECONDS
 from tornado.web import HTTPError, RequestHandler
 
 from ..commands.permission_commands import MODES
@@ -115,7 +116,8 @@ def _page(folder: str) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as problem:
         error = f"{file} cannot be read: {problem}. Nothing is saved until it can."
     shown = [_described(name, settings, own.get(name)) for name in SETTINGS]
-    return {"path": str(file), "error": error, "note": NOTE, "settings": shown}
+    times = {"guard_seconds": GUARD_SECONDS, "calm_seconds": CALM_SECONDS}
+    return {"path": str(file), "error": error, "note": NOTE, **times, "settings": shown}
 
 
 def _change(folder: str, name: str, body: dict[str, Any]) -> dict[str, Any]:

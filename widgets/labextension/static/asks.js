@@ -1,7 +1,7 @@
 // @ts-check
 // Questions that the page itself shows, because the kernel is blocked and widgets do not work then.
 
-import { Guard, complain, drawAnswers, numberCards } from './answers.js';
+import { Guard, complain, drawAnswers, numberCards } from '../../../kernel/copilot_kernel/server/chat/static/answers.js';
 import { visible } from './text.js';
 
 /**
@@ -46,7 +46,7 @@ export class AskCards {
     const stack = node.querySelector('.copilot-asks') ?? node.appendChild(made('div', 'copilot-asks'));
     stack.append(card);
     this.#cards.set(ask, card);
-    this.#guard.add(card);
+    this.#guard.add(card, ask.answers);
     return card;
   }
 

@@ -19,7 +19,7 @@ import { visible } from './text.js';
  * @property {(received: (data: Record<string, any>) => void, closed: () => void) => void} receive What to call from now on.
  * @property {() => void} close
  * @typedef {{key: string, cell: string, title: string}} Waiting A question of a cell.
- * @typedef {{key: string, title: string, html: string, answers: import('./answers.js').Answers}} Ask A question that the page itself shows;
+ * @typedef {{key: string, title: string, html: string, answers: import('../../../kernel/copilot_kernel/server/chat/static/answers.js').Answers}} Ask A question that the page itself shows;
  *   `title` says on one line what `html` does.
  * @typedef {{seconds?: number, cells?: string[], cell?: string}} EndedTurn
  */
@@ -127,7 +127,7 @@ export class Connection {
     }
   }
 
-  /** Answer a question of `asks`; it stays while a rule may be refused. @param {string} key @param {import('./answers.js').Reply} reply */
+  /** Answer a question of `asks`; it stays while a rule may be refused. @param {string} key @param {import('../../../kernel/copilot_kernel/server/chat/static/answers.js').Reply} reply */
   answer(key, reply) {
     if (!this.asks.has(key)) return;
     this.#channel.send({ answer: key, ...reply });

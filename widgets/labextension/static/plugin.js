@@ -1,7 +1,7 @@
 // @ts-check
 // What JupyterLab and Notebook 7 activate: the parts and who hears of what.
 
-import { answerByKeys } from './answers.js';
+import { answerByKeys } from '../../../kernel/copilot_kernel/server/chat/static/answers.js';
 import { AskCards } from './asks.js';
 import { Attachments } from './attachments.js';
 import { equipCards } from './cards.js';

@@ -1,7 +1,7 @@
 // @ts-check
 // Settings → Copilot: the user's `copilot_kernel.json`, which the server extension reads and writes.
 
-import { Guard, unlessHeld } from './answers.js';
+import { Guard, unlessHeld } from '../../../kernel/copilot_kernel/server/chat/static/answers.js';
 
 /**
  * @typedef {{value: string, text: string, about: string}} Choice
@@ -15,7 +15,7 @@ import { Guard, unlessHeld } from './answers.js';
  * @property {any} value What is in force.
  * @property {any} own What the user's file says; null if nothing.
  * @property {string} fixed Why it cannot be set here; empty if it can.
- * @typedef {{path: string, error: string, note: string, settings: Described[]}} Page
+ * @typedef {import('../../../kernel/copilot_kernel/server/chat/static/answers.js').Times & {path: string, error: string, note: string, settings: Described[]}} Page
  * @typedef {{status: number, body: any}} Answer `status` is 0 if there is none.
  */
 
@@ -77,6 +77,7 @@ class SettingsPage {
   #node;
   #server;
   #guard = new Guard();
+  #page = /** @type {Page} */ ({}); // until it has loaded
 
   /** @param {HTMLElement} node @param {Server} server */
   constructor(node, server) {
@@ -91,7 +92,7 @@ class SettingsPage {
     const { status, body } = await this.#server.request('');
     this.#node.replaceChildren(made('h1', 'Copilot settings'));
     if (status !== 200) return this.#node.append(alert(body.error.message));
-    const { path, error, note, settings } = /** @type {Page} */ (body);
+    const { path, error, note, settings } = this.#page = /** @type {Page} */ (body);
     this.#node.append(made('p', note), made('p', `Saved in ${path}.`, 'copilot-settings-path'));
     if (error) this.#node.append(alert(error));
     for (const topic of new Set(settings.map(setting => setting.topic))) {
@@ -167,7 +168,7 @@ class SettingsPage {
     buttons.append(keep, change);
     card.append(made('p', words), buttons);
     row.append(card);
-    this.#guard.add(card);
+    this.#guard.add(card, this.#page);
     keep.focus();
   }
 }

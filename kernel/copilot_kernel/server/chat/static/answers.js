@@ -7,13 +7,12 @@
  *   rule: string, keep: string}} AnswerButton
  * @typedef {{option: number, label: string, hint: string, field: string, value: string, note: string, submit: string,
  *   submit_hint: string, if_empty: string, choices: AnswerButton[], fold: string}} TextAnswer
- * @typedef {{choices: AnswerButton[], reason: TextAnswer | null, rule: TextAnswer | null, last: AnswerButton[]}} Answers
+ * @typedef {{guard_seconds: number, calm_seconds: number}} Times How long a guard holds, and how long at least until the next.
+ * @typedef {Times & {choices: AnswerButton[], reason: TextAnswer | null, rule: TextAnswer | null, last: AnswerButton[]}} Answers
  * @typedef {{option: number, reason?: string, rule?: string, keep?: string}} Reply The index of the option that was
  *   chosen, and what was entered.
  */
 
-const GUARD = 700; // milliseconds: as in cells
-const CALM = 1500; // after a guard, until what moves a card guards it again; twice as long each time
 const MOVED = 4; // pixels
 const MAX = 10000; // characters of a reason or a rule
 const FORM = '.copilot-entry, .copilot-answer-form'; // in widgets and here
@@ -200,12 +199,12 @@ function press(made) {
  * moved, the answers that allow are not to be pressed, and look so. They keep the focus. A no counts at once.
  */
 export class Guard {
-  /** @type {Map<HTMLElement, {bottom: number, calm: number, calmUntil: number, timer: ReturnType<typeof setTimeout> | undefined}>} */
+  /** @type {Map<HTMLElement, {bottom: number, guard: number, calm: number, calmUntil: number, timer: ReturnType<typeof setTimeout> | undefined}>} */
   #cards = new Map();
 
-  /** @param {HTMLElement} card */
-  add(card) {
-    this.#cards.set(card, { bottom: bottomOf(card), calm: CALM, calmUntil: 0, timer: undefined });
+  /** @param {HTMLElement} card @param {Times} times */
+  add(card, { guard_seconds, calm_seconds }) {
+    this.#cards.set(card, { bottom: bottomOf(card), guard: 1000 * guard_seconds, calm: 1000 * calm_seconds, calmUntil: 0, timer: undefined });
     this.#hold(card);
   }
 
@@ -233,7 +232,7 @@ export class Guard {
       const bottom = bottomOf(card);
       const now = performance.now();
       if (Math.abs(bottom - state.bottom) > MOVED && now >= state.calmUntil) {
-        state.calmUntil = now + GUARD + state.calm;
+        state.calmUntil = now + state.guard + state.calm;
         state.calm *= 2;
         this.#hold(card);
       }
@@ -251,7 +250,7 @@ export class Guard {
     const state = this.#cards.get(card);
     clearTimeout(state?.timer);
     set(card, true);
-    if (state) state.timer = setTimeout(() => set(card, false), GUARD);
+    if (state) state.timer = setTimeout(() => set(card, false), state.guard);
   }
 }
 

@@ -63,7 +63,7 @@ export class Log {
     slot.setAttribute('aria-label', `Question: ${message.about}`);
     slot.tabIndex = -1;
     slot.replaceChildren(body, ...drawAnswers(message.answers, settle, () => this.guard.holdAll()));
-    this.guard.add(slot);
+    this.guard.add(slot, message.answers);
     numberCards(this.#questions);
   }
 
