@@ -13,7 +13,7 @@ from copilot_kernel.acp.locate import Launch
 from copilot_kernel.agentd import hub
 from copilot_kernel.agentd.hub import Hub
 from copilot_kernel.agentd.key import AgentSpec
-from copilot_kernel.agentd.start import Welcome, dump, load_welcome
+from copilot_kernel.agentd.start import Welcome, dump, restore
 from copilot_kernel.config import Settings
 from copilot_kernel.mcp_config import McpServer
 from copilot_kernel.sandbox import Comparison, Sandbox
@@ -31,8 +31,7 @@ async def test_it_ends_when_nobody_comes(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_sandbox_is_the_same_in_another_process(tmp_path: Path) -> None:
     sandbox = Sandbox(("bwrap",), tmp_path, Comparison(tmp_path, {"a": "b"}), "one host", {"PATH": "/bin"})
-    passed = load_welcome(json.loads(dump(Welcome.of(sandbox, "")))).sandbox
-    found = passed.sandbox()
+    found = restore(json.loads(json.dumps(dump(Welcome(sandbox)))), Welcome).sandbox
     assert replace(found, comparison=sandbox.comparison) == sandbox
     assert found.comparison.states == sandbox.comparison.states
 

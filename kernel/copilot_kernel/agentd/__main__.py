@@ -22,6 +22,7 @@ def main() -> None:
 
 
 def _run(descriptor: int) -> None:
+    import json
     import logging
     import shutil
     import socket
@@ -31,10 +32,10 @@ def _run(descriptor: int) -> None:
 
     from ..errors import CopilotError
     from .server import serve
-    from .start import load_start
+    from .start import StartSpec, restore
 
     logging.basicConfig(format="%(asctime)s %(name)s: %(message)s")
-    spec = load_start(sys.stdin.buffer.read())
+    spec = restore(json.load(sys.stdin.buffer), StartSpec)
     listener = socket.socket(fileno=descriptor)  # open until it is on stderr why nobody answers there
     try:
         anyio.run(serve, spec, listener)

@@ -6,7 +6,6 @@ Lines come in and go out; nothing waits. The broker answers the agent only for k
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from msgspec import Raw
@@ -121,14 +120,14 @@ class Broker:
         elif message.has_id:
             self._take_request(kernel, message, line)
         elif message.method == wire.CANCEL:
-            self._cancel_request(kernel, wire.request_id(message.params))
+            self._cancel_request(kernel, wire.named(message.params).request)
         elif message.method == wire.RETIRE:
             self.retire(kernel)
-        elif self._owns(kernel, wire.session_id(message.params)):
+        elif self._owns(kernel, wire.named(message.params).session):
             self._host.send(wire.whole(line))
 
     def _take_request(self, kernel: BrokerKernel, message: WireMessage, line: Line) -> None:
-        method, id = message.method, wire.session_id(message.params)
+        method, id = message.method, wire.named(message.params).session
         session = self._sessions.get(id) if id else None
         if method == "initialize":
             self._introduce(kernel, message)
@@ -243,7 +242,7 @@ class Broker:
         elif message.method == wire.CANCEL:
             self._questions.withdraw(message, line)
         else:
-            self._deliver(wire.session_id(message.params), message, wire.whole(line))
+            self._deliver(wire.named(message.params).session, message, wire.whole(line))
 
     def _settle(self, message: WireMessage) -> None:
         """An answer of the agent's."""
@@ -253,7 +252,7 @@ class Broker:
         if request.method == "initialize":
             self._introduced(message)
             return
-        if message.failed and wire.error_code(message.error) == AUTH_REQUIRED:
+        if message.failed and wire.named(message.error).code == AUTH_REQUIRED:
             self.take_no_more()  # an agent reads its credentials when it starts
         session = request.session
         if session is not None:
@@ -264,7 +263,7 @@ class Broker:
         if kernel := self._present(request.kernel):
             kernel.send(wire.answer(request.id, message))
         if session is not None and self._sessions.get(session.id) is session:
-            is_unknown = message.failed and wire.error_code(message.error) == NOT_FOUND
+            is_unknown = message.failed and wire.named(message.error).code == NOT_FOUND
             self._after(request, session, failed=message.failed and not (request.method in _ENDING and is_unknown))
 
     def _after(self, request: _Request, session: _Session, *, failed: bool) -> None:
@@ -282,7 +281,7 @@ class Broker:
 
     def _begun(self, request: _Request, message: WireMessage) -> None:
         """A new session has an id, and so what came for it early an owner."""
-        kernel, id = request.kernel, wire.session_id(message.result)
+        kernel, id = request.kernel, wire.named(message.result).session
         assert kernel is not None
         self._beginning -= 1
         session = None if message.failed or not id or id in self._sessions else self._own(id, kernel)
@@ -314,11 +313,12 @@ class Broker:
         """Return the kernel for a message that names no session: that of the request it is about, or the only possible
         one.
         """
-        if request := self._requests.get(_number(wire.request_id(message.params))):
+        if request := self._requests.get(_number(wire.named(message.params).request)):
             return request.kernel
         with_turns = {each.kernel for each in self._requests.values() if each.method == "session/prompt"}
         with_requests = {each.kernel for each in self._requests.values()}
-        return _only(with_turns or with_requests or self.kernels)
+        possible = with_turns or with_requests or self.kernels
+        return next(iter(possible)) if len(possible) == 1 else None
 
     def _present(self, kernel: BrokerKernel | None) -> BrokerKernel | None:
         return kernel if kernel in self.kernels else None
@@ -327,10 +327,6 @@ class Broker:
         line = wire.notification(wire.CLIENTS, {"count": len(self.kernels)})
         for kernel in self.kernels:
             kernel.send(line)
-
-
-def _only(kernels: Collection[BrokerKernel | None]) -> BrokerKernel | None:
-    return next(iter(kernels)) if len(kernels) == 1 else None
 
 
 def _number(id: object) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import shutil
@@ -27,8 +28,8 @@ from ..sandbox import Sandbox
 from . import wire
 from .hub import Hub, LocalTransport
 from .key import AgentSpec
-from .sockets import OFF, is_own, listen, locked, socket_path, unix_socket
-from .start import StartSpec, Welcome, dump, load_welcome
+from .sockets import OFF, is_own, listen, socket_path, unix_socket
+from .start import StartSpec, Welcome, dump, restore
 
 IDLE_SECONDS = 60.0
 """Time without kernels after which a broker ends its agent, in seconds."""
@@ -52,7 +53,7 @@ class BrokerTransport:
     def __init__(self, transport: Transport, welcome: Welcome, received: bytes) -> None:
         self._transport = transport
         self.welcome, self.kernels = welcome, 1
-        self.sandbox = welcome.sandbox.sandbox() if welcome.sandbox else None
+        self.sandbox = welcome.sandbox
         self.listeners: Mapping[str, Callable[[Any], None]] = {
             wire.CLIENTS: self._count,
             wire.STDERR: self._explain,
@@ -132,8 +133,11 @@ def _hello(settings: Settings) -> dict[str, float]:
 async def _dial_or_start(
     path: Path, hello: dict[str, float], spec: AgentSpec, prepare: Prepare, idle: float
 ) -> BrokerTransport:
+    from filelock import AsyncFileLock
+
     log = path.with_suffix(".log")
-    async with locked(path):
+    lock = AsyncFileLock(path.with_suffix(".lock"), mode=0o600, run_in_executor=False, preserve_lock_file=True)
+    async with lock:  # nobody else starts a broker for this socket meanwhile
         if transport := await _dial(path, hello):
             return transport
         await _start(path, log, spec, prepare, idle)
@@ -149,7 +153,7 @@ async def _start(path: Path, log: Path, spec: AgentSpec, prepare: Prepare, idle:
     folder = Path(tempfile.mkdtemp(prefix="copilot-kernel-"))
     try:
         sandbox, unsandboxed = await prepare(folder)
-        welcome = Welcome.of(sandbox, unsandboxed)
+        welcome = Welcome(sandbox, unsandboxed)
         start = structs.replace(spec.start, socket=str(path), folder=str(folder), welcome=welcome, idle=idle)
         environ = spec.environ if sandbox is None else sandbox.environment(spec.environ)
         with anyio.CancelScope(shield=True):  # once it runs, the folder is the broker's
@@ -162,7 +166,7 @@ async def _start(path: Path, log: Path, spec: AgentSpec, prepare: Prepare, idle:
 def _spawn(path: Path, log: Path, start: StartSpec, environ: dict[str, str]) -> None:
     """The socket is ours until the broker has it, so that it can be connected to at once. Raises OSError."""
     with tempfile.TemporaryFile() as stdin, closing(listen(path)) as listener, open(log, "wb", opener=_private) as out:
-        stdin.write(dump(start))
+        stdin.write(json.dumps(dump(start)).encode("ascii"))  # paths and arguments may hold bytes that are no text
         stdin.seek(0)
         command = (sys.executable, "-P", "-m", "copilot_kernel.agentd", str(listener.fileno()))
         subprocess.run(
@@ -222,4 +226,4 @@ async def _introduced(transport: Transport, hello: dict[str, float]) -> BrokerTr
     message = as_dict(load(line))
     if message.get("method") != wire.WELCOME:
         raise ValueError("no welcome")
-    return BrokerTransport(transport, load_welcome(message.get("params")), rest)
+    return BrokerTransport(transport, restore(message.get("params"), Welcome), rest)

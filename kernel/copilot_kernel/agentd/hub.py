@@ -13,14 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
-import msgspec
 
 from ..acp.jsonrpc import MAX_LINE_BYTES, Line, Lines
 from ..acp.transport import AgentTransport, Pace
 from ..errors import AgentError, AgentExited
 from . import wire
 from .broker import Broker
-from .start import Welcome
+from .start import Welcome, dump
 
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
 """Limit of what waits for slow kernels. Beyond it, kernels are disconnected that have `ITS_SHARE` of it."""
@@ -161,8 +160,8 @@ class Hub:
         self.clients: set[Client] = set()
         self.was_read = asyncio.Event()
         self._idle = idle
-        self._idle_end = self._end_after(max(idle, CONNECT_SECONDS))
-        self._welcome = wire.notification(wire.WELCOME, msgspec.to_builtins(welcome))
+        self._idle_end = self.later(max(idle, CONNECT_SECONDS), lambda: self.end(UNNEEDED))
+        self._welcome = wire.notification(wire.WELCOME, dump(welcome))
         self._agent, self._waits_for_kernels = agent, waits_for_kernels
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
@@ -222,11 +221,8 @@ class Hub:
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
-    def later(self, seconds: float, work: Callable[[], None]) -> None:
-        asyncio.get_running_loop().call_later(seconds, work)
-
-    def _end_after(self, seconds: float) -> asyncio.TimerHandle:
-        return asyncio.get_running_loop().call_later(seconds, self.end, UNNEEDED)
+    def later(self, seconds: float, work: Callable[[], None]) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(seconds, work)
 
     def give_up_socket(self) -> None:
         """Stop taking connections; a hub without a socket does nothing."""
@@ -266,4 +262,4 @@ class Hub:
         self.broker.leave(client)
         if not self.broker.kernels:
             self._idle_end.cancel()
-            self._idle_end = self._end_after(self._idle)
+            self._idle_end = self.later(self._idle, lambda: self.end(UNNEEDED))

@@ -41,7 +41,7 @@ class Host(Protocol):
     def send(self, line: bytes) -> None:
         """Queue a line for the agent; never waits."""
 
-    def later(self, seconds: float, work: Callable[[], None]) -> None:
+    def later(self, seconds: float, work: Callable[[], None]) -> object:
         """Call `work` after some time."""
 
     def give_up_socket(self) -> None:
@@ -91,7 +91,7 @@ class PendingQuestions:
 
     def withdraw(self, message: WireMessage, line: Line) -> None:
         """The agent takes a question back; its ids are its own."""
-        id = wire.request_id(message.params)
+        id = wire.named(message.params).request
         if question := self._open.get(id):
             question.kernel.send(wire.whole(line))
         for each in [each for each in self._early if each[1].has_id and wire.id_of(each[1]) == id]:

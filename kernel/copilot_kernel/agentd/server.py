@@ -30,7 +30,7 @@ async def serve(spec: StartSpec, listener: socket.socket) -> None:
     folder = Path(spec.folder) if spec.welcome.sandbox else None
     launch = Launch(spec.argv, label=spec.label, is_copilot=spec.is_copilot)
     with with_mcp_flag(launch, spec.servers, folder) as launch:
-        prefix = spec.welcome.sandbox.sandbox().command((), spec.cwd, os.environ) if spec.welcome.sandbox else ()
+        prefix = spec.welcome.sandbox.command((), spec.cwd, os.environ) if spec.welcome.sandbox else ()
         with single_error():
             async with agent_process((*prefix, *launch.argv), spec.cwd, environ=os.environ) as agent:
                 server = Server(spec, agent)

@@ -7,23 +7,18 @@ import socket
 import stat
 import struct
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-import anyio
-
 from ..errors import AgentStartFailed
-from ..system.files import lock, user_ids
+from ..system.files import user_ids
 
 FOLDER = "copilot-agent"
 SHORT = Path("/tmp")
 """Anyone can create a folder here first: `private_folder` refuses it."""
 MAX_PATH_BYTES = 103 if sys.platform == "darwin" else 107
 BACKLOG = 128
-LOCK_SECONDS = 0.05
-"""Between two attempts to take the lock."""
 
 NOT_ON_WINDOWS = "Agents cannot be shared on Windows"
 OFF = "Or set COPILOT_KERNEL_AGENT_SHARING=off."
@@ -96,22 +91,3 @@ def _uid(peer: socket.socket) -> int | None:
         _version, uid = struct.unpack_from("2I", peer.getsockopt(0, 1, 128))  # SOL_LOCAL, LOCAL_PEERCRED: xucred
         return int(uid)
     return None
-
-
-@asynccontextmanager
-async def locked(path: Path) -> AsyncIterator[None]:
-    """Nobody else starts a broker for this socket meanwhile. Raises OSError."""
-    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        while not _lock(descriptor):
-            await anyio.sleep(LOCK_SECONDS)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int) -> bool:
-    with suppress(BlockingIOError):
-        lock(descriptor)
-        return True
-    return False

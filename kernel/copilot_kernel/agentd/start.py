@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -12,38 +11,14 @@ from msgspec import Struct
 from ..mcp_config import McpServer
 from ..sandbox import Comparison, Sandbox
 
-
-class SandboxState(Struct, frozen=True):
-    """The agent's `Sandbox`, as JSON can hold it, with what was protected when it was made."""
-
-    prefix: tuple[str, ...]
-    handover: str
-    project: str
-    protected: dict[str, str]
-    summary: str
-    outer: dict[str, str] | None
-
-    @classmethod
-    def of(cls, sandbox: Sandbox) -> SandboxState:
-        comparison, outer = sandbox.comparison, None if sandbox.outer is None else dict(sandbox.outer)
-        protected = dict(comparison.states)
-        return cls(sandbox.prefix, str(sandbox.handover), str(comparison.project), protected, sandbox.summary, outer)
-
-    def sandbox(self) -> Sandbox:
-        """One for another process, which compares by itself."""
-        comparison = Comparison(Path(self.project), self.protected)
-        return Sandbox(self.prefix, Path(self.handover), comparison, self.summary, self.outer)
+T = TypeVar("T")
 
 
 class Welcome(Struct, frozen=True):
     """Greeting of a broker: is the agent in a sandbox, and if not, why, if settings ask for one."""
 
-    sandbox: SandboxState | None = None
+    sandbox: Sandbox | None = None
     unsandboxed: str = ""
-
-    @classmethod
-    def of(cls, sandbox: Sandbox | None, unsandboxed: str) -> Welcome:
-        return cls(None if sandbox is None else SandboxState.of(sandbox), unsandboxed)
 
 
 class StartSpec(Struct, frozen=True):
@@ -64,16 +39,19 @@ class StartSpec(Struct, frozen=True):
     answer_form: str = "nested"
 
 
-def dump(value: Struct) -> bytes:
-    """Return JSON in ASCII, since paths and arguments may hold bytes that are no text."""
-    return json.dumps(msgspec.to_builtins(value)).encode("ascii")
+def dump(value: Struct) -> Any:
+    """Return `value` in the types of JSON. Of a sandbox, that is what was protected when it was made."""
+    return msgspec.to_builtins(value, enc_hook=_dump)
 
 
-def load_start(text: bytes) -> StartSpec:
-    """Raises ValueError."""
-    return msgspec.convert(json.loads(text), StartSpec)
+def restore(value: Any, kind: type[T]) -> T:
+    """What `dump` has made of a value of this kind; the sandbox then compares by itself. Raises ValueError."""
+    return msgspec.convert(value, kind, dec_hook=_restore)
 
 
-def load_welcome(params: Any) -> Welcome:
-    """Raises ValueError."""
-    return msgspec.convert(params, Welcome)
+def _dump(value: Any) -> Any:
+    return [str(value.project), dict(value.states)] if isinstance(value, Comparison) else str(value)
+
+
+def _restore(kind: type, value: Any) -> Any:
+    return Comparison(Path(value[0]), value[1]) if kind is Comparison else kind(value)

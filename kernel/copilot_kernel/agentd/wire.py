@@ -51,14 +51,16 @@ class WireMessage(Struct):
         return bool(self.error) and bytes(self.error) != b"null"
 
 
-class _Members(Struct):
-    sessionId: str = ""
-    requestId: Id = None
+class Named(Struct, rename={"session": "sessionId", "request": "requestId"}):
+    """What a payload names: a session, the request that `$/cancel_request` is about, the code of an error."""
+
+    session: str = ""
+    request: Id = None
     code: int | None = None
 
 
 _read = Decoder(WireMessage).decode
-_read_members = Decoder(_Members).decode
+_read_named = Decoder(Named).decode
 
 
 def read(line: Line) -> WireMessage | None:
@@ -88,19 +90,18 @@ def id_of(message: WireMessage) -> Id:
     return None if message.id is UNSET else message.id
 
 
-def session_id(payload: Raw) -> str:
-    """The session that params or a result name; empty if they name none."""
-    return _members(payload).sessionId
-
-
-def request_id(payload: Raw) -> Id:
-    """The request that `$/cancel_request` names."""
-    return _members(payload).requestId
-
-
-def error_code(payload: Raw) -> int | None:
-    """The code of an error; None without an error."""
-    return _members(payload).code
+def named(payload: Raw) -> Named:
+    """What params, a result or an error name; of another type, nothing."""
+    try:
+        return _read_named(payload)
+    except (ValueError, RecursionError):
+        found = members(payload)
+    session, request, code = (found.get(name) for name in ("sessionId", "requestId", "code"))
+    return Named(
+        session if isinstance(session, str) else "",
+        request if isinstance(request, int | float | str) else None,
+        code if isinstance(code, int) else None,
+    )
 
 
 def can_close(introduction: Raw) -> bool:
@@ -115,23 +116,6 @@ def members(payload: Raw) -> dict[str, Any]:
         return as_dict(load(bytes(payload)))
     except (ValueError, RecursionError):
         return {}
-
-
-def _members(payload: Raw) -> _Members:
-    try:
-        return _read_members(payload)
-    except (ValueError, RecursionError):
-        return _lenient_members(payload)
-
-
-def _lenient_members(payload: Raw) -> _Members:
-    found = members(payload)
-    session, request, code = (found.get(name) for name in ("sessionId", "requestId", "code"))
-    return _Members(
-        session if isinstance(session, str) else "",
-        request if isinstance(request, int | float | str) else None,
-        code if isinstance(code, int) else None,
-    )
 
 
 # -- composing ----------------------------------------------------------------------------------------------------

@@ -150,7 +150,7 @@ async def run_agent(settings: Settings, idle: float, started: Callable[[Hub], No
         with with_mcp_flag(launch, servers, sandbox.handover if sandbox else None) as launch, single_error():
             launch = in_sandbox(launch, sandbox, settings.folder)
             async with open_transport(launch, settings.folder, settings.start_timeout) as agent:
-                hub = Hub(agent, Welcome.of(sandbox, unsandboxed), idle, settings.answer_form, waits_for_kernels=True)
+                hub = Hub(agent, Welcome(sandbox, unsandboxed), idle, settings.answer_form, waits_for_kernels=True)
                 started(hub)
                 await hub.run()
             await hub.disconnect_all()
