@@ -255,7 +255,7 @@ async def test_copilot_is_started_with_the_rules_in_force(opened: Open, copilot:
         await ask(chat, "demo: say one")
         assert started.read_text().splitlines() == ["--acp", "--deny-tool=shell(rm:*)", src]
         await chat.permissions.policy.add_rule("deny", "Bash(curl *)")
-        chat.permissions.policy.remove_rule("Bash(rm *)")
+        chat.permissions.policy.book = chat.book.without("Bash(rm *)")
         await ask(chat, "demo: say two")
         assert len(started.read_text().splitlines()) == 3
         await chat.restart()

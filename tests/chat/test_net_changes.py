@@ -22,6 +22,7 @@ class Undo:
 
     def __init__(self, **before: str | bytes | None) -> None:
         self._before = {name.replace("_", "."): text for name, text in before.items()}
+        self.history = self
 
     def uncertain(self, number: int) -> tuple[ChangedFile, ...]:
         return tuple(ChangedFile(name, ABSENT if text is None else FILE, FILE) for name, text in self._before.items())

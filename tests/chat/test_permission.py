@@ -233,14 +233,14 @@ async def test_rules_are_added_and_removed_by_hand(chat: Chat, config: Path) -> 
     assert await chat.permissions.policy.add_rule("deny", "Bash(ls)") == "Denied in this conversation: Bash(ls)"
     await ask(chat, "demo: shell ls", person := Person())
     assert (person.questions, decided(chat)) == ([], [("denied", "rule", "Bash(ls)")])
-    chat.permissions.policy.remove_rule("Bash(ls)")
+    chat.permissions.policy.book = chat.book.without("Bash(ls)")
     await ask(chat, "demo: shell ls", person)
     assert len(person.questions) == 1
     for bad in ("", "Bash()", "Shell(ls)"):
         with pytest.raises(UsageError):
             await chat.permissions.policy.add_rule("allow", bad)
     with pytest.raises(UsageError, match="No such rule: Read"):
-        chat.permissions.policy.remove_rule("Read")
+        chat.book.without("Read")
 
 
 # -- another conversation -------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,7 +36,7 @@ from ..errors import (
 from ..mcp_config import McpServer, secrets
 from ..redaction import Redactor, redactor, register
 from ..sandbox import Sandbox, unavailable
-from .agent_start import Connect, in_sandbox, no_ports, sandboxed, shared, shares
+from .agent_start import Connect, Ports, in_sandbox, sandboxed, shared, shares
 
 FROM_THE_START = "since the agent was started"
 # Seconds that ending an agent may take; its processes are killed well before.
@@ -88,7 +88,7 @@ class Agent:
         client_handlers: ClientHandlers,
         serving: Serving = lambda: nullcontext({}),
         denied: Callable[[], Iterable[str]] = tuple,
-        ports: Callable[[], Awaitable[Sequence[int]]] = no_ports,
+        ports: Ports | None = None,
         connect: Connect | None = None,
     ) -> None:
         self.settings, self.running = settings, running

@@ -41,13 +41,10 @@ Connect = Callable[
     [Settings, Launch, Sequence[McpServer], ClientHandlers], AbstractAsyncContextManager[BrokerTransport]
 ]
 """Connects to an agent that others use as well."""
+Ports = Callable[[], Awaitable[Sequence[int]]]
+"""Ports of loopback where the agent must reach us."""
 
 # -- the sandbox ---------------------------------------------------------------------------------------------------
-
-
-async def no_ports() -> tuple[int, ...]:
-    """The agent needs nothing on loopback."""
-    return ()
 
 
 @asynccontextmanager
@@ -55,7 +52,7 @@ async def sandboxed(
     settings: Settings,
     launch: Launch,
     servers: Sequence[McpServer],
-    ports: Callable[[], Awaitable[Sequence[int]]] = no_ports,
+    ports: Ports | None = None,
 ) -> AsyncIterator[tuple[Sandbox | None, str]]:
     """A sandbox that works, or None, and then why there is none although the settings ask for one, for the user.
 
@@ -67,7 +64,7 @@ async def sandboxed(
         return
     is_filtered = settings.sandbox_hosts is not None
     with TemporaryDirectory(prefix="copilot-kernel-", dir=SOCKETS if is_filtered else None) as folder:
-        opened = await ports() if is_filtered else ()
+        opened = await ports() if is_filtered and ports else ()
         yield await make_sandbox(settings, launch, servers, Path(folder), opened)
 
 

@@ -84,16 +84,9 @@ def _existing(path: str, cwd: str) -> Path | None:
     """`path` as it stands, or without the punctuation at its end."""
     for candidate in (path, path.rstrip(_PUNCTUATION)):
         file = _absolute(candidate, cwd)
-        if candidate.strip("./~") and _exists(file):
+        if candidate.strip("./~") and (os.path.isfile(file) or os.path.isdir(file)):
             return file
     return None
-
-
-def _exists(file: Path) -> bool:
-    try:
-        return stat.S_IFMT(file.stat().st_mode) in (stat.S_IFREG, stat.S_IFDIR)
-    except (OSError, ValueError):
-        return False
 
 
 # -- content ----------------------------------------------------------------------------------------------------------

@@ -42,12 +42,6 @@ def reported(text: str) -> ModelFailed | None:
     return ModelFailed(_OUTER.sub("", found["message"]), "\n".join(filter(None, advice)), reason, report)
 
 
-def progress(text: str) -> str:
-    """Return what a whole chunk of Copilot's says about a request that it tries again; else an empty string."""
-    found = _RETRY.fullmatch(text)
-    return found["message"] if found else ""
-
-
 def _agent_text(update: Update) -> str:
     if isinstance(update, Chunk) and update.speaker == "agent" and isinstance(update.block, TextBlock):
         return update.block.text
@@ -68,8 +62,9 @@ class FailureFilter:
         if not (self._agent.is_copilot and before.live and isinstance(update, SHOWN)):
             return (update,)
         text = _agent_text(update)
-        self.progress = progress(text)
-        if self.progress:
+        retry = _RETRY.fullmatch(text)
+        self.progress = retry["message"] if retry else ""
+        if retry:
             return ()
         released = self.release()
         if not (isinstance(update, Chunk) and reported(text)):

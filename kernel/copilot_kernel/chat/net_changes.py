@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from ..conversation.changes import FileChange, TurnChanges, What, changes_of
+from ..conversation.changes import FileChange, TurnChanges, changes_of
 from ..conversation.excerpt import Excerpt
 from ..conversation.line_diff import MAX_SHOWN_LINES, Change, compared, counted
 from ..errors import HostError, HostMissing
 from ..host import read_for_display
 from ..rendering.highlight import language_of, load
-from ..undo.record import is_deleted, is_new
+from ..undo.record import what_of
 from .diff_locator import MAX_DIFFS, MAX_LOCATED_BYTES
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ async def net_changes(turn: TurnOutcome, folder: str, undo: Undo) -> TurnChanges
         digests = _digests(folder, [file.path for file in found.files])
         files = tuple(replace(file, digest=digest) for file, digest in zip(found.files, digests, strict=True))
         others = undo.uncertain(turn.number)
-        also = tuple(islice(_others(others, folder, undo.content_before), MAX_OTHERS))
+        also = tuple(islice(_others(others, folder, undo.history.content_before), MAX_OTHERS))
         for file in (*found.files, *also):
             load(language_of(file.path))
         return replace(found, files=files, also=also, more=max(len(others) - MAX_OTHERS, 0))
@@ -91,8 +91,7 @@ def _others(
     for file in files:
         texts = _texts(file, folder, content_before)
         left -= len(texts[0]) + len(texts[1]) if texts else 0
-        what: What = "new" if is_new(file) else "deleted" if is_deleted(file) else "changed"
-        yield FileChange(file.path, what, (_change(*texts, is_short=left >= 0),) if texts else ())
+        yield FileChange(file.path, what_of(file), (_change(*texts, is_short=left >= 0),) if texts else ())
 
 
 def _change(before: str, after: str, *, is_short: bool) -> Change:
@@ -112,7 +111,7 @@ def _texts(
         after = ""
     except HostError:
         return None
-    before = b"" if is_new(file) else content_before(file)
+    before = b"" if what_of(file) == "new" else content_before(file)
     try:
         return None if before is None or b"\0" in before or "\0" in after else (before.decode("utf-8-sig"), after)
     except UnicodeDecodeError:

@@ -95,7 +95,8 @@ class NotebookGate:
             update = _described(key, tool, proposal)
         place = self._our_calls.begin(self._state.conversation, key, arguments, is_shown_by)
         if not await self._permissions.ask_for_us(update, by_rule=True, place=place):
-            return GateDecision(False, NOT_DONE.format(self._decision_text(key)).strip())
+            ours = self._state.conversation.call(key)
+            return GateDecision(False, NOT_DONE.format(ours.decision if ours else "").strip())
         self._state.update(ToolCallUpdate(key, status="in_progress"))
         self._runs.update([key] if proposal.runs else ())
         self._note_runs(len(self._runs))
@@ -123,11 +124,6 @@ class NotebookGate:
         if not self._has_announced_reads:
             self._has_announced_reads = True
             self._state.update(NoticeUpdate("info", SEES.format(self._sees), about=NOTICE_OF_READS))
-
-    def _decision_text(self, key: str) -> str:
-        """Say what was decided about a call of ours, and by whom."""
-        call = self._state.conversation.call(key)
-        return call.decision if call else ""
 
     def asks_itself(self, call: ToolCall, earlier: ToolCall | None) -> bool:
         """Return True if the agent asks about a call that will come to us; `earlier` is the call as shown before."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from ..acp.messages import Json, PermissionRequest, ToolCallUpdate
+from ..acp.messages import Json, ToolCallUpdate
 from ..conversation import calls
 from ..conversation.model import Conversation, ToolCall
 
@@ -62,7 +62,7 @@ class OurCalls:
         """Direct an update about a call of ours to our entry, and rename ids of the agent's that look like ours."""
         if not update.id:
             return update
-        update = _renamed(update)
+        update = renamed(update)
         ours = self._known(update, before) or self._announced(update, before)
         if ours is None:
             return update
@@ -93,12 +93,8 @@ class OurCalls:
         return found
 
 
-def request_of_agent(request: PermissionRequest) -> PermissionRequest:
-    """Return `request` from the agent, with ids that never look like ours."""
-    return structs.replace(request, tool_call=_renamed(request.tool_call))
-
-
-def _renamed(update: ToolCallUpdate) -> ToolCallUpdate:
+def renamed(update: ToolCallUpdate) -> ToolCallUpdate:
+    """`update` of the agent's, with an id that never looks like ours."""
     return structs.replace(update, id=f"agent {update.id}") if update.id.startswith(OUR_PREFIX) else update
 
 

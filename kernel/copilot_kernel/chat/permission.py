@@ -24,9 +24,9 @@ from ..permissions import call_input, policy
 from ..permissions.ledger import Ledger
 from ..permissions.policy import Decision
 from ..permissions.question import PermissionAnswer, Question
-from ..permissions.rulebook import HERE
+from ..permissions.rulebook import HERE, Rulebook
 from .agent import RunningAgent
-from .our_calls import request_of_agent, unfinished
+from .our_calls import renamed, unfinished
 from .rules import VERBS, PolicyEvaluator
 from .state import ConversationState
 from .turn import NO_TURN, Turn
@@ -232,7 +232,7 @@ class Permissions:
         Called in wire order: the call is shown as waiting before any later message is read. `asks_itself` gets the call
         and its earlier version, and returns True if one of our tools will ask about it.
         """
-        update = _matched(request_of_agent(request).tool_call, self._state.conversation)
+        update = _matched(renamed(request.tool_call), self._state.conversation)
         begun = self._begin(
             update, policy.answerable(request.options), by_rule=not _is_only_described(update), inside=True
         )
@@ -260,7 +260,7 @@ class Permissions:
     def reset(self) -> None:
         """Withdraw the permissions of this conversation: another one begins."""
         self.approvals.always_allowed, before = (), self.policy.book
-        self.policy.reset()
+        self.policy.book = Rulebook.of(self.policy.settings)
         if self.policy.book != before:
             self._state.notify("info", RESET)
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,17 +64,10 @@ class PolicyEvaluator:
         self._notebook = notebook
         # What is protected, and what is guarded; None as long as it is unknown.
         self._own: tuple[tuple[str, ...], dict[str, str]] | None = None
+        self._user_file = user_file(settings.environment)
         # The user's file as it was read last, and the restricting rules that were known then.
         self._file_stamp: object = None
         self._restricting = {kind: frozenset(getattr(settings, kind)) for kind in RESTRICTING}
-
-    def reset(self) -> None:
-        """Go back to the mode and the rules of the settings."""
-        self.book = Rulebook.of(self.settings)
-
-    def remove_rule(self, rule: str) -> None:
-        """Remove a rule for this conversation, also one of the settings. Raises UsageError if it is not in force."""
-        self.book = self.book.without(rule)
 
     def denied_tools(self) -> tuple[str, ...]:
         """The deny rules as patterns for an agent that can enforce them itself."""
@@ -105,18 +98,13 @@ class PolicyEvaluator:
         real = await resolve_in_time(policy.paths(call, context))
         return policy.decide(call, options, replace(context, real=real), earlier)
 
-    @cached_property
-    def _user_file(self) -> Path:
-        return user_file(self.settings.environment)
-
     async def _follow_file(self) -> None:
         """Restrict as the user's file does by now. What it allows besides counts in later conversations.
 
         A file that cannot be read changes nothing.
         """
-        file = self._user_file
         with anyio.move_on_after(PATH_SECONDS), suppress(OSError, ValueError, RecursionError):
-            stamp, lists = await _in_thread(partial(_rules_of, file, self._file_stamp))
+            stamp, lists = await _in_thread(partial(_rules_of, self._user_file, self._file_stamp))
             self._file_stamp = stamp
             if lists is not None:
                 new = {
@@ -124,7 +112,7 @@ class PolicyEvaluator:
                     for kind, known in self._restricting.items()
                 }
                 self._restricting = {kind: known.union(lists[kind]) for kind, known in self._restricting.items()}
-                self.book = self.book.restricted(str(file), new, lists["allow"])
+                self.book = self.book.restricted(str(self._user_file), new, lists["allow"])
 
     def request(self, call: ToolCall) -> tuple[PolicyRequest, Sequence[str]]:
         """An action of the agent's own that happens already, and the paths that are still to be resolved for it."""

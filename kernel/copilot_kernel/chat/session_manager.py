@@ -206,18 +206,16 @@ class SessionManager:
         """
         async with self._lock:
             link = await self.link()
-            before = self.current
             with self._locks.reserved(session_id) as lock:
                 session = await self._replayed(link, session_id)
-                if before is not None and before.id != session_id:
-                    await self._close(before)
+                if self.current and self.current.id != session_id:
+                    await self._close()
                 self._locks.hold(lock)
                 self._adopt(session, SavedSession(session_id).used_by(await self._snapshot()))
 
     async def begin_anew(self) -> None:
         """Let the next prompt begin a new session; the open one is closed, where the agent offers that."""
-        if self.current:
-            await self._close(self.current)
+        await self._close()
         self.forget()
 
     def forget(self) -> None:
@@ -238,18 +236,17 @@ class SessionManager:
 
     async def close_for_good(self) -> None:
         """Close the open session, where the agent offers that, so that nothing of this chat is left in it."""
-        if self.current:
-            with anyio.move_on_after(CLOSE_SECONDS, shield=True):
-                await self._close(self.current)
+        with anyio.move_on_after(CLOSE_SECONDS, shield=True):
+            await self._close()
 
     def release(self) -> None:
         """Let others open the session."""
         self._locks.release()
 
-    async def _close(self, session: Session) -> None:
-        if self._agent.link and self._agent.link.can("close"):
+    async def _close(self) -> None:
+        if self.current and self._agent.link and self._agent.link.can("close"):
             with suppress(AgentError):
-                await session.close()
+                await self.current.close()
 
     # -- opening ------------------------------------------------------------------------------------------------------
 

@@ -23,14 +23,11 @@ class SessionOptions:
         self._sessions, self._state = sessions, state
 
     async def offered(self, what: Offer) -> SessionState:
-        """Options that the session can be set to."""
-        return await self._offered(await self._sessions.ready(), what)
-
-    async def _offered(self, session: Session, what: Offer) -> SessionState:
-        """Agents may send it only a moment after they have opened the session.
+        """Options that the session can be set to. Agents may send them only a moment after they have opened it.
 
         A list of options is complete: what is missing in it is not waited for.
         """
+        session = await self._sessions.ready()
 
         def are_known(_: object = None) -> bool:
             return bool(self._now(session).options or getattr(self._now(session), what))
@@ -48,7 +45,7 @@ class SessionOptions:
         Where the agent names none, it gets what was typed; so it is with models.
         """
         session = await self._sessions.ready()
-        value = choices.find(choices.modes(await self._offered(session, "modes")), typed).value
+        value = choices.find(choices.modes(await self.offered("modes")), typed).value
         if not await self._set_category(session, "mode", str(value)):
             await session.set_mode(str(value))
             self._state.set_session(with_mode(self._now(session), str(value)))
@@ -56,7 +53,7 @@ class SessionOptions:
     async def set_model(self, typed: str) -> None:
         """Set a model of the agent's, by its id or name. Raises UsageError."""
         session = await self._sessions.ready()
-        value = choices.find(choices.models(await self._offered(session, "models")), typed).value
+        value = choices.find(choices.models(await self.offered("models")), typed).value
         if not await self._set_category(session, "model", str(value)):
             await session.set_model(str(value))
             self._state.set_session(replace(self._now(session), model=str(value)))
@@ -64,7 +61,7 @@ class SessionOptions:
     async def set_option(self, option: str, typed: str | bool) -> None:
         """Any option by its id. A value for an option without choices is sent as it is. Raises UsageError."""
         session = await self._sessions.ready()
-        setting = choices.find_option(choices.options(await self._offered(session, "options")), option)
+        setting = choices.find_option(choices.options(await self.offered("options")), option)
         await self._set(session, setting.id, choices.find(setting, typed).value)
 
     async def _set_category(self, session: Session, category: str, value: str) -> bool:

@@ -138,9 +138,8 @@ class SessionLocks:
 
         Raises SessionInUse: two conversations in one session would hear and answer each other's questions.
         """
-        held = self._held
-        is_ours = held is not None and held.session_id == session_id
-        lock = held if held and is_ours else lock_session(self._folder, session_id, self._place)
+        is_ours = self._held is not None and self._held.session_id == session_id
+        lock = self._held if is_ours and self._held else lock_session(self._folder, session_id, self._place)
         try:
             yield lock
         finally:

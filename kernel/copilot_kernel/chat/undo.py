@@ -44,7 +44,6 @@ class Undo:
         self, settings: Settings, state: Path, turns: anyio.Lock, notebook: NotebookInTurn | None = None
     ) -> None:
         self.history = UndoHistory(settings.folder, state, notebook_at_start(), is_on=settings.undo)
-        self.content_before, self.leave_out = self.history.content_before, self.history.leave_out
         self._turns, self._is_on, self._notebook = turns, settings.undo, notebook
         # By session, what it has to know; the session of the last prompt, and how much of it went with that.
         self._undone: dict[str, list[str]] = {}
@@ -91,14 +90,14 @@ class Undo:
             if recording:
                 with anyio.CancelScope(shield=True):
                     await self.history.end(recording, number())
-                self.leave_out(self._notebook.paths if self._notebook else ())
+                self.history.leave_out(self._notebook.paths if self._notebook else ())
                 if cells.changes:
                     turn = self.history.turns.get(number(), TurnFiles(number()))
                     self.history.turns[number()] = replace(turn, cells=cells)
 
     async def plan(self, number: int, shown: OpenDocuments) -> UndoPlan:
         """Return `UndoHistory.plan`. Raises UsageError if turns are not recorded."""
-        self.leave_out(shown.notebook)
+        self.history.leave_out(shown.notebook)
         return await to_thread.run_sync(self._recorded().plan, number, shown)
 
     def undone(self, number: int, names: Sequence[str]) -> None:

@@ -160,7 +160,8 @@ async def _remove(context: CommandContext, output: CommandOutput, rule: str) -> 
         await output.confirm(f"This cell removes the rule {rule}", "Remove it")
     origins = {each.origin for each in stated}
 
-    (await context.chat_runner.opened()).permissions.policy.remove_rule(rule)
+    policy = (await context.chat_runner.opened()).permissions.policy
+    policy.book = policy.book.without(rule)
     places = ", ".join(sorted(origins - {HERE}))
     elsewhere = f". It is still in: {places}" if places else ""
     show_done(output, f"No longer in force in this conversation: {rule}{elsewhere}")

@@ -14,7 +14,7 @@ from ..notebook.live import OpenDocuments
 from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.report import Report
 from ..undo.cells import CellChange, CellPlan, plan_cells, restore_cells
-from ..undo.record import UNCERTAIN, ListedChange, is_deleted, is_new, listed, named
+from ..undo.record import UNCERTAIN, ListedChange, listed, named, what_of
 from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, Menu, show_done
 
@@ -167,9 +167,7 @@ def _report(context: CommandContext, plan: UndoPlan, cells: CellPlan, note: str 
 
 
 def _outcome(change: ChangedFile | CellChange) -> str:
-    if is_new(change):
-        return "deleted (it is new)"
-    return "restored (it was deleted)" if is_deleted(change) else "restored"
+    return {"new": "deleted (it is new)", "deleted": "restored (it was deleted)"}.get(what_of(change), "restored")
 
 
 def _by(file: ChangedFile) -> str:

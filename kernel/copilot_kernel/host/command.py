@@ -88,11 +88,7 @@ def _check_variable(name: str, value: str) -> None:
 def _argv(command: str, args: Sequence[str], cwd: str, path: str | None) -> tuple[str, ...]:
     if not command.strip() or any("\0" in word for word in (command, *args)):
         raise HostRefused("The command is empty or has a null character")
-    if args or _is_program(command, cwd, path):
+    name = os.path.join(cwd, command) if os.path.dirname(command) else command
+    if args or which(name, path=path) is not None:
         return (command, *args)
     return (*SHELL, command)
-
-
-def _is_program(command: str, cwd: str, path: str | None) -> bool:
-    name = os.path.join(cwd, command) if os.path.dirname(command) else command
-    return which(name, path=path) is not None

@@ -72,7 +72,10 @@ def opened_folder(place: ProjectPath, *, create: bool = False) -> Iterator[OpenF
     folder = OpenFolder(place.root)
     try:
         for name in place.parts[:-1]:
-            inner = _enter(folder, name, create)
+            if create:
+                with suppress(FileExistsError):
+                    folder.make_folder(name)
+            inner = folder.enter(name)
             folder.close()
             folder = inner
         yield folder
@@ -117,17 +120,6 @@ def _check(path: str) -> None:
         raise HostRefused(f"{path!r} {spelling}")
     if os.path.basename(path) in ("", ".", ".."):
         raise HostRefused(f"{path} is a folder")
-
-
-def _enter(folder: OpenFolder, name: str, create: bool) -> OpenFolder:
-    try:
-        return folder.enter(name)
-    except FileNotFoundError:
-        if not create:
-            raise
-    with suppress(FileExistsError):
-        folder.make_folder(name)
-    return folder.enter(name)
 
 
 # -- reading and writing ---------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -71,7 +71,11 @@ class Layout:
         self.add(self.home / ".gitconfig", Access.READ)
         for place in self.settings.sandbox_read:
             self.add(Path(self.settings.environment.expanded(place)), Access.READ)
-        self.mounts += (Mount(f"/proc/{name}", Access.READ, f"/proc/{name}") for name in _kernel_files())
+        self.mounts += (
+            Mount(f"/proc/{name}", Access.READ, f"/proc/{name}")
+            for name in _KERNEL_FILES
+            if Path("/proc", name).exists()
+        )
 
     def add_programs(self, commands: Sequence[Sequence[str]]) -> tuple[Path, ...]:
         """Add what these command lines name, and Python with this package. Returns our own code in the project."""
@@ -198,10 +202,6 @@ def _is_socket(path: Path) -> bool:
         return path.is_socket()
     except OSError:  # what a variable holds may be no path at all, and too long for one
         return False
-
-
-def _kernel_files() -> Iterator[str]:
-    return (name for name in _KERNEL_FILES if Path("/proc", name).exists())
 
 
 # -- where known agents keep their state ------------------------------------------------------------------------------

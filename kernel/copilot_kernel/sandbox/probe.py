@@ -20,11 +20,11 @@ BUBBLEWRAP = (
 )
 ALONE = ("--unshare-pid", "--proc", "/proc")
 _SWITCHES = {
-    "kernel/unprivileged_userns_clone": "0",
-    "user/max_user_namespaces": "0",
-    "kernel/apparmor_restrict_unprivileged_userns": "1",
+    "kernel/unprivileged_userns_clone": ("0", "1"),
+    "user/max_user_namespaces": ("0", "15000"),
+    "kernel/apparmor_restrict_unprivileged_userns": ("1", "0"),
 }
-"""Switches of sysctl, with the value that forbids a sandbox."""
+"""Switches of sysctl, with the value that forbids a sandbox, and one that allows it."""
 _INSTALL = {
     "bwrap": ("bubblewrap (bwrap) is not installed", "Install it, for example: sudo apt-get install bubblewrap"),
     "socat": (
@@ -120,16 +120,12 @@ def try_command(command: Sequence[str], name: str, environ: Mapping[str, str] | 
 
 def obstacles(sysctl: Path = Path("/proc/sys")) -> str:
     """Say which switch of the system is the cause, and how to change it, as far as that can be seen."""
-    closed = [name for name, value in _SWITCHES.items() if _value(sysctl / name) == value]
+    closed = [name for name, (value, _) in _SWITCHES.items() if _value(sysctl / name) == value]
     if not closed:
         return _CONTAINER
-    commands = (f"{name.replace('/', '.')}={_opening(name)}" for name in closed)
+    commands = (f"{name.replace('/', '.')}={_SWITCHES[name][1]}" for name in closed)
     hint = f"Set it by: sudo sysctl -w {' '.join(commands)}"
     return f"{hint}\n{_APPARMOR}" if any("apparmor" in name for name in closed) else hint
-
-
-def _opening(name: str) -> str:
-    return {"kernel/unprivileged_userns_clone": "1", "user/max_user_namespaces": "15000"}.get(name, "0")
 
 
 def _value(file: Path) -> str:

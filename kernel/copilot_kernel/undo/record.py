@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from ..acp.messages import Diff
 from ..conversation import inputs
+from ..conversation.changes import What
 from ..conversation.model import FINAL, ToolCall
 from ..errors import HostError
 from ..host.files import locate
@@ -24,7 +25,7 @@ from ..permissions import call_input
 from ..rendering.plain import visible_line
 from .cells import CellChange, CellLog
 from .repository import Snapshot
-from .tree import UNKNOWN, FileState, Tree
+from .tree import ABSENT, UNKNOWN, FileState, Tree
 
 LATE = "it was changed before it could be saved"
 UNSAVED = "its content could not be saved"
@@ -245,23 +246,19 @@ def listed(turns: Iterable[TurnFiles]) -> Iterator[ListedChange]:
     for turn in turns:
         for file in turn.files:
             by = named(file.calls) if file.is_certain else UNCERTAIN
-            yield ListedChange(turn.number, "file", file.path, _what(file), by)
+            yield ListedChange(turn.number, "file", file.path, what_of(file), by)
         for change in turn.cells.changes:
-            yield ListedChange(turn.number, "cell", "", _what(change), "the agent's tools")
+            yield ListedChange(turn.number, "cell", "", what_of(change), "the agent's tools")
         for command in turn.commands:
             yield ListedChange(turn.number, "command", "", "", command)
         for note in turn.notes:
             yield ListedChange(turn.number, "note", "", "", note)
 
 
-def is_new(change: ChangedFile | CellChange) -> bool:
-    """True if it was not there before."""
-    return change.before is None if isinstance(change, CellChange) else change.before.kind == "absent"
-
-
-def is_deleted(change: ChangedFile | CellChange) -> bool:
-    """True if it is not there any more."""
-    return change.after is None if isinstance(change, CellChange) else change.after.kind == "absent"
+def what_of(change: ChangedFile | CellChange) -> What:
+    """Return what happened to it, as a whole."""
+    before, after = (None if each == ABSENT else each for each in (change.before, change.after))
+    return "new" if before is None else "deleted" if after is None else "changed"
 
 
 def named(names: Iterable[str]) -> str:
@@ -269,7 +266,3 @@ def named(names: Iterable[str]) -> str:
     shown = [visible_line(name) for name in names]
     more = f" and {len(shown) - _MAX_NAMED} more" if len(shown) > _MAX_NAMED else ""
     return f"{', '.join(shown[:_MAX_NAMED])}{more}"
-
-
-def _what(change: ChangedFile | CellChange) -> str:
-    return "new" if is_new(change) else "deleted" if is_deleted(change) else "changed"
