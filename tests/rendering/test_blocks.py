@@ -4,8 +4,9 @@ import math
 import re
 
 import pytest
+from copilot_kernel.conversation.text import GrowingText
 from copilot_kernel.rendering import blocks
-from copilot_kernel.rendering.blocks import Blocks, PieceHtml, StreamedHtml, piece_size
+from copilot_kernel.rendering.blocks import Blocks, Piece, Stream, piece_size
 from copilot_kernel.rendering.markdown import to_html
 from copilot_kernel.rendering.markup import DEFERRED
 from hypothesis import given, settings
@@ -99,12 +100,13 @@ def test_pieces_grow_so_that_a_long_text_has_few():
 
 
 def test_a_finished_piece_is_rendered_as_a_whole_and_the_rest_as_it_grows():
-    stream = StreamedHtml()
+    stream = Stream()
     first, rest = "- a\n\n- b\n\n" + "word " * 4000 + "\n\n", "# next\n\ntext *goes"
-    assert stream.feed(first + rest) == [first]
-    assert stream.source() == rest
+    text = GrowingText(first + rest)
+    assert [piece.source for piece in stream.feed(text)] == [first]
+    assert stream.last.source == rest
     assert stream.html() == to_html(rest)
-    assert stream.feed(" on*") == []
+    assert stream.feed(text.append(" on*")) == []
     assert stream.html() == to_html(rest + " on*")
 
 
@@ -130,12 +132,13 @@ BLOCKS = st.lists(
 @settings(max_examples=examples(15), deadline=None)
 @given(BLOCKS, st.integers(1000, 5000))
 def test_a_finished_piece_looks_as_if_rendered_as_a_whole_whatever_was_drawn_before(text, size):
-    stream = StreamedHtml()
+    stream, grown = Stream(), GrowingText()
     for start in range(0, len(text), size):
-        stream.feed(text[start : start + size])
+        grown = grown.append(text[start : start + size])
+        stream.feed(grown)
         stream.html()
-    source = stream.source()
-    known, alone = PieceHtml(source, stream.rendered), PieceHtml(source)
+    known = stream.last
+    source, alone = known.source, Piece(known.source)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "_LONG_HTML", math.inf)  # nothing that a browser can leave out
         assert known.html() == alone.html() == to_html(source)
@@ -143,31 +146,31 @@ def test_a_finished_piece_looks_as_if_rendered_as_a_whole_whatever_was_drawn_bef
 
 def test_a_long_piece_is_in_blocks_that_a_browser_can_leave_out():
     lines = [f"Line *{line}* of a long text.\n\n" for line in range(8_000)]
-    html = PieceHtml("".join(lines)).html()
+    html = Piece("".join(lines)).html()
     blocks = html.split(f'<div class="{DEFERRED}">')[1:]
     assert len(blocks) > 10
     assert max(map(len, blocks)) < 64 * 1024
     assert html.replace(f'<div class="{DEFERRED}">', "").replace("</div>", "") == to_html("".join(lines))
-    stream = StreamedHtml()
-    assert stream.feed("".join(lines[:100])) == []
+    stream = Stream()
+    assert stream.feed(GrowingText("".join(lines[:100]))) == []
     assert DEFERRED not in stream.html()
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(MARKDOWN, st.lists(st.integers(1, 30), max_size=20))
 def test_a_growing_text_is_safe_at_every_moment(text, chunk_sizes):
-    stream, start = StreamedHtml(), 0
+    stream, grown = Stream(), GrowingText()
     for size in [*chunk_sizes, len(text)]:
-        stream.feed(text[start : start + size])
-        start += size
+        grown = grown.append(text[len(grown) : len(grown) + size])
+        stream.feed(grown)
         assert problems(stream.html()) == []
 
 
 def test_an_open_fence_is_drawn_bit_by_bit():
     """Else every redraw would colour the whole fence again."""
-    stream = StreamedHtml()
-    stream.feed("```python\n" + "value = 1\n" * 1300)
-    assert stream.source().count("\n") == 1301
+    stream = Stream()
+    stream.feed(GrowingText("```python\n" + "value = 1\n" * 1300))
+    assert stream.last.source.count("\n") == 1301
     assert stream.html().count("<pre") == 2
 
 

@@ -115,16 +115,18 @@ class Blocks:
         return piece
 
 
-class PieceHtml:
-    """HTML of a finished piece, unit by unit. `known` holds that of units which were rendered before."""
+class Piece:
+    """Markdown that no longer grows: piece `number` of a message. `known` holds the HTML of its units, as far as they
+    were rendered before. `ending` is the end of a message of which not all is shown, and says so.
+    """
 
-    def __init__(self, source: str, known: Mapping[str, str] | None = None) -> None:
-        self._units = _units(source)
+    def __init__(self, source: str, number: int = 0, known: Mapping[str, str] | None = None, ending: str = "") -> None:
+        self.source, self.number = source, number
+        self._units, self._known, self._ending = _units(source), known or {}, ending
         self._html: list[str] = []
-        self._known = known or {}
 
-    def work(self) -> bool:
-        """Render one more unit; False: none was left."""
+    def prepare(self) -> bool:
+        """Render one more unit; False: none was left, and `bundle` is almost ready."""
         unit = next(self._units, None)
         if unit is not None:
             self._html.append(self._known.get(unit) or to_html(unit))
@@ -132,25 +134,34 @@ class PieceHtml:
 
     def html(self) -> str:
         """The whole piece."""
-        while self.work():
+        while self.prepare():
             pass
         return _deferred(self._html)
 
+    @cached_property
+    def bundle(self) -> Bundle:
+        """Complete."""
+        return _bundle(self.source, self.html(), self._ending)
 
-class StreamedHtml:
-    """HTML of a growing text. A finished unit is rendered once; a redraw renders the last paragraph."""
+
+class Stream:
+    """Text of a message after its last finished piece. A finished unit is rendered once; a redraw renders the last
+    paragraph.
+    """
 
     def __init__(self) -> None:
         self._pieces = Blocks()
         self.number = 0
-        """Number of finished pieces."""
-        self.known: dict[str, str] = {}
-        """HTML of the units of the first piece that the last call of `feed` finished."""
+        """Number of the pieces before it."""
+        self._read = self._taken = 0
+        self._unread = self._ending = ""
+        self.is_blank = True
+        """There is nothing to see yet."""
         self._start()
 
     def _start(self) -> None:
-        self.rendered: dict[str, str] = {}
-        """HTML of the units of the unfinished piece, as far as they were rendered."""
+        # HTML of the units of the unfinished piece, as far as they were rendered.
+        self._rendered: dict[str, str] = {}
         self._cutter, self._finished = _unit_cutter(), list[str]()
         self._start_unit()
 
@@ -158,16 +169,31 @@ class StreamedHtml:
         # Else every redraw would colour the whole of a long fence again.
         self._paragraphs, self._parts = Blocks(_unit_size), list[str]()
 
-    def feed(self, text: str) -> list[str]:
-        """Add `text` and return the markdown of the pieces that it finished; see `PieceHtml`."""
-        pieces = self._pieces.feed(text)
-        if pieces:
-            self.number += len(pieces)
-            self.known = self.rendered
+    @property
+    def is_read(self) -> bool:
+        """All that was given to `feed` counts."""
+        return not self._unread
+
+    def feed(self, text: GrowingText, limit: int = MAX_MESSAGE_CHARS) -> list[Piece]:
+        """Read on in `text`, `limit` characters at most; the pieces that are finished by it."""
+        new = "".join(part[:MAX_MESSAGE_CHARS] for part in text.parts(self._read))
+        new = (self._unread + new if self._unread else new)[: MAX_MESSAGE_CHARS - self._taken]
+        self._read, end = len(text), "".join(text.parts(max(len(text) - END_CHARS, MAX_MESSAGE_CHARS)))
+        left_out = len(text) - MAX_MESSAGE_CHARS - len(end)
+        self._ending = f"… {left_out:,} characters not shown …\n\n{end}" if left_out > 0 else end
+        new, self._unread = new[:limit], new[limit:]
+        self._taken += len(new)
+        return self._add(new)
+
+    def _add(self, text: str) -> list[Piece]:
+        first, known, sources = self.number, self._rendered, self._pieces.feed(text)
+        if sources:
+            self.number += len(sources)
             self._start()
             text = self._pieces.tail
         self._grow(text)
-        return pieces
+        self.is_blank = (self.is_blank or bool(sources)) and not text.strip()
+        return [Piece(source, number, known) for number, source in enumerate(sources, first)]
 
     def _grow(self, text: str) -> None:
         if units := self._cutter.feed(text):
@@ -176,23 +202,29 @@ class StreamedHtml:
             text = self._cutter.tail
         self._parts += self._paragraphs.feed(text)
 
-    def work(self) -> bool:
-        """Render one more unit; False: none was left."""
-        unit = next((each for each in (*self._finished, *self._parts) if each not in self.rendered), None)
+    def prepare(self) -> bool:
+        """Render one more unit; False: none was left, and `bundle` is almost ready."""
+        unit = next((each for each in (*self._finished, *self._parts) if each not in self._rendered), None)
         if unit is not None:
-            self.rendered[unit] = to_html(unit)
+            self._rendered[unit] = to_html(unit)
         return unit is not None
 
     def html(self) -> str:
         """HTML of the unfinished piece."""
-        while self.work():
+        while self.prepare():
             pass
-        done = (self.rendered[each] for each in (*self._finished, *self._parts))
+        done = (self._rendered[each] for each in (*self._finished, *self._parts))
         return _deferred([*done, to_html(self._paragraphs.tail)])
 
-    def source(self) -> str:
-        """Markdown of the unfinished piece."""
-        return self._pieces.tail
+    @property
+    def bundle(self) -> Bundle:
+        """Return the text as far as it has come."""
+        return _bundle(self._pieces.tail, self.html(), self._ending)
+
+    @property
+    def last(self) -> Piece:
+        """The end of the message, if nothing more comes."""
+        return Piece(self._pieces.tail, self.number, self._rendered, self._ending)
 
 
 def _unit_size(number: int) -> int:
@@ -244,76 +276,6 @@ def _fence_after(line: str, fence: str) -> str:
 def _closing(fence: str) -> str:
     opened = _FENCE.match(fence)
     return f"{re.sub(r'[^ >]', ' ', opened['lead'])}{opened['mark']}\n" if opened else ""
-
-
-class Piece:
-    """Markdown that no longer grows: piece `number` of a message. `known` holds the HTML of its units, as far as they
-    were rendered before. `ending` is the end of a message of which not all is shown, and says so.
-    """
-
-    def __init__(self, source: str, number: int = 0, known: Mapping[str, str] | None = None, ending: str = "") -> None:
-        self.source, self.number = source, number
-        self._html, self._ending = PieceHtml(source, known), ending
-
-    def prepare(self) -> bool:
-        """Render a little more; False: `bundle` is almost ready."""
-        return self._html.work()
-
-    @cached_property
-    def bundle(self) -> Bundle:
-        """Complete."""
-        return _bundle(self.source, self._html.html(), self._ending)
-
-
-class Stream:
-    """Text of a message after its last finished piece. `number` counts the pieces before it."""
-
-    def __init__(self) -> None:
-        self._html = StreamedHtml()
-        self._read = self._taken = 0
-        self._unread = self._ending = ""
-        self.is_blank = True
-        """There is nothing to see yet."""
-
-    @property
-    def number(self) -> int:
-        """Number of the pieces before it."""
-        return self._html.number
-
-    @property
-    def is_read(self) -> bool:
-        """All that was given to `feed` counts."""
-        return not self._unread
-
-    def feed(self, text: GrowingText, limit: int = MAX_MESSAGE_CHARS) -> list[Piece]:
-        """Read on in `text`, `limit` characters at most; the pieces that are finished by it."""
-        new = "".join(part[:MAX_MESSAGE_CHARS] for part in text.parts(self._read))
-        new = (self._unread + new if self._unread else new)[: MAX_MESSAGE_CHARS - self._taken]
-        self._read, end = len(text), "".join(text.parts(max(len(text) - END_CHARS, MAX_MESSAGE_CHARS)))
-        left_out = len(text) - MAX_MESSAGE_CHARS - len(end)
-        self._ending = f"… {left_out:,} characters not shown …\n\n{end}" if left_out > 0 else end
-        new, self._unread = new[:limit], new[limit:]
-        self._taken += len(new)
-        first = self.number
-        sources = self._html.feed(new)
-        rest = self._html.source() if sources else new
-        self.is_blank = (self.is_blank or bool(sources)) and not rest.strip()
-        known = [self._html.known, *({} for _ in sources)]
-        return [Piece(source, first + at, known[at]) for at, source in enumerate(sources)]
-
-    def prepare(self) -> bool:
-        """Render a little more; False: `bundle` is almost ready."""
-        return self._html.work()
-
-    @property
-    def bundle(self) -> Bundle:
-        """Return the text as far as it has come."""
-        return _bundle(self._html.source(), self._html.html(), self._ending)
-
-    @property
-    def last(self) -> Piece:
-        """The end of the message, if nothing more comes."""
-        return Piece(self._html.source(), self.number, self._html.rendered, self._ending)
 
 
 def _bundle(source: str, html: str, ending: str) -> Bundle:
