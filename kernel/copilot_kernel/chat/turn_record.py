@@ -53,7 +53,7 @@ def _call(call: ToolCall) -> Json:
         "kind": call.kind,
         "status": call.status,
         **_known(
-            exit_code=raw.exit_code_of(call),
+            exit_code=raw.exit_code(call, raw.output_of(call)),
             decision=visible_line(call.decision),
             unasked="" if covers else visible_line(unasked),
             covered_by=visible_line(unasked) if covers else "",

@@ -121,7 +121,7 @@ def changes_of(
             files.setdefault(rules_of(cwd)[0].join(cwd, path), _File(budget)).add(edit)
     changed = (file.change(shown_path(path, cwd), partial(text_of, path)) for path, file in files.items())
     ran = [call for call in others if _is_command(call) and (_is_done(call) or call.status == "failed")]
-    failed = sum(call.status == "failed" or bool(raw.exit_code_of(call)) for call in ran)
+    failed = sum(call.status == "failed" or bool(raw.exit_code(call, raw.output_of(call))) for call in ran)
     refused = sum(call.status == "rejected" and not _is_done(call) for call in calls)
     titles = tuple(call.best_title for call in ran)
     return TurnChanges(tuple(each for each in changed if each), titles, failed, refused, cwd)
@@ -193,16 +193,12 @@ class _Budget:
     searched: int = MAX_SEARCHED_CHARS
     compared: int = MAX_EDIT_CHARS
 
-    def joined(self, first: _Edit, then: _Edit) -> _Edit | None:
-        """Both as one edit, if their texts show that they are about the same place."""
-        self.searched -= first.size + then.size + _CHARS_A_SEARCH
-        return _joined(first, then)
-
     def changes(self, edits: Sequence[_Edit], text: Callable[[], str | None] | None) -> Iterator[Change]:
         """Return the changes of a file's edits, as far as they are known; as one if all are found in its `text`."""
         self.compared -= sum(edit.size for edit in edits)
         if self.compared < 0:
-            yield from (change for edit in edits if (change := _uncompared(edit)))
+            known = (edit.change if edit.new is None else counted(edit.old, edit.new) for edit in edits)
+            yield from filter(None, known)
         elif (whole := _whole(edits, text)) is not None:
             yield whole
         else:
@@ -229,7 +225,8 @@ class _File:
         apart: list[_Edit] = []
         while self.edits and self.budget.searched > 0:
             earlier = self.edits.pop()
-            joined = self.budget.joined(earlier, edit)
+            self.budget.searched -= earlier.size + edit.size + _CHARS_A_SEARCH
+            joined = _joined(earlier, edit)
             if joined is None:
                 apart.append(earlier)
             else:
@@ -246,6 +243,7 @@ class _File:
 
 
 def _joined(first: _Edit, then: _Edit) -> _Edit | None:
+    """Both as one edit, if their texts show that they are about the same place."""
     if first.new is None or then.new is None:
         return None
     if first.new == (then.old or "") or (not then.old and not first.old):  # goes on, or is written anew
@@ -259,10 +257,6 @@ def _joined(first: _Edit, then: _Edit) -> _Edit | None:
 
 
 # -- their place in the file ------------------------------------------------------------------------------------------
-
-
-def _uncompared(edit: _Edit) -> Change | None:
-    return edit.change if edit.new is None else counted(edit.old, edit.new)
 
 
 def _apart(edit: _Edit, *, is_only: bool) -> Change | None:

@@ -32,7 +32,7 @@ def find_excerpt(diff: Diff, text: str, *, is_done: bool) -> Excerpt | None:
     start = text.find(found)
     if not old or not found or start < 0 or text.find(found, start + 1) >= 0:
         return None
-    first, last = _line_start(text, start), _line_end(text, start + len(found))
+    first, last = lines_above(text, start), _line_end(text, start + len(found))
     before, after = text[first:start], text[start + len(found) : last]
     if len(before) + len(after) > MAX_CONTEXT_CHARS:
         return None
@@ -47,7 +47,7 @@ def _holds_new(old: str, new: str, text: str, *, is_done: bool) -> bool:
     return is_done and new in text
 
 
-def _line_start(text: str, at: int) -> int:
+def lines_above(text: str, at: int) -> int:
     """The start of the line that is CONTEXT lines above the one with character `at`."""
     at = text.rfind("\n", 0, at) + 1
     for _ in range(CONTEXT):

@@ -13,7 +13,7 @@ from io import StringIO
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from .excerpt import CONTEXT
+from .excerpt import CONTEXT, lines_above
 
 Mark = Literal["+", "-", " ", "@"]
 Opcodes = Sequence[tuple[str, int, int, int, int]]  # of difflib
@@ -49,7 +49,7 @@ def match(old: str, new: str, most: int = sys.maxsize) -> Matched:
     is_rough = sum(sizes) > MAX_LINES or sum(map(len, differing)) > MAX_CHARS
     removed, added = (_first_lines(text, most // 2 if is_rough else sys.maxsize) for text in differing)
     left_out = sizes[1] - len(added), sizes[0] - len(removed)
-    above, below = _last_lines(old[:start]), _first_lines(old[len(old) - end :], CONTEXT)
+    above, below = split_lines(old[lines_above(old, start) : start]), _first_lines(old[len(old) - end :], CONTEXT)
     before, after = ([*above, *part, *(() if any(left_out) else below)] for part in (removed, added))
     groups: Iterable[Opcodes]
     if is_rough:
@@ -105,11 +105,3 @@ def _largest(most: int, is_same: Callable[[int, int], bool]) -> int:
 
 def _first_lines(text: str, count: int) -> list[str]:
     return [*islice(StringIO(text, newline="\n"), count)]
-
-
-def _last_lines(text: str) -> list[str]:
-    """Return as many lines as are shown above a change."""
-    start = len(text)
-    for _ in range(CONTEXT):
-        start = text.rfind("\n", 0, max(start - 1, 0)) + 1
-    return _first_lines(text[start:], CONTEXT)

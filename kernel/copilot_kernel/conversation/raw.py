@@ -82,13 +82,8 @@ def output_of(call: ToolCall) -> str:
     return "\n".join(texts) or terminal_text(call.meta)
 
 
-def exit_code_of(call: ToolCall) -> int | None:
-    """The exit code of the call's command, if the agent reports it."""
-    return exit_code(call, output_of(call))
-
-
 def exit_code(call: ToolCall, text: str) -> int | None:
-    """The command's exit code, from the places where agents report it, or None."""
+    """The exit code of the call's command, from the places where agents report it, or from `text`, its output."""
     raw = call.raw_output
     for part in _sequence(member(raw, "contents")):
         if member(part, "type") == "shell_exit":
