@@ -31,7 +31,8 @@ class Grant:
 
 def grant(request: PolicyRequest) -> Grant:
     """Never looks at rules that deny or ask."""
-    if rule := _tool_rule(request):
+    name = request.given.tool or ""
+    if rule := next((rule for rule in request.context.rules.allow if rule.covers_tool(name)), None):
         return _tool_grant(request, rule)
     if request.call.kind in FILE_KINDS:
         return _file_grant(request)
@@ -50,11 +51,6 @@ def grant(request: PolicyRequest) -> Grant:
 def is_trusted(request: PolicyRequest) -> bool:
     """Every command is allowed: by the bare rule `Bash`, or by the mode."""
     return request.context.mode == BYPASS or any(rule.text == "Bash" for rule in request.context.rules.allow)
-
-
-def _tool_rule(request: PolicyRequest) -> Rule | None:
-    name = request.given.tool or ""
-    return next((rule for rule in request.context.rules.allow if rule.covers_tool(name)), None)
 
 
 def _tool_grant(request: PolicyRequest, rule: Rule) -> Grant:

@@ -31,7 +31,6 @@ Base = Literal["root", "home", "system"]
 class Glob:
     """`parts` begin at `base`: the project's root, the home folder, or the root of the file system."""
 
-    text: str
     base: Base
     parts: tuple[str, ...]
 
@@ -114,7 +113,7 @@ def compile_glob(text: str) -> Glob:
         parts = (*parts, "**")
     if parts[-1] == "**":
         parts = (*parts, "*")
-    return Glob(text, base, parts)
+    return Glob(base, parts)
 
 
 def _problem(text: str) -> str | None:
@@ -184,7 +183,6 @@ MAX_URL = 8_000
 class Domain:
     """A host, or with `with_subdomains` all hosts under it but not itself. Without `port`, the scheme's default."""
 
-    text: str
     host: str
     with_subdomains: bool
     port: int | None
@@ -230,7 +228,7 @@ def compile_domain(text: str) -> Domain:
     host = found[2].strip("[]").lower()
     if _address(host) != host or _is_old_address(host):
         raise ValueError("Write this address in its usual form, as in 127.0.0.1.")
-    return Domain(text, host, bool(found[1]), int(found[3]) if found[3] else None)
+    return Domain(host, bool(found[1]), int(found[3]) if found[3] else None)
 
 
 def host_of(url: str) -> str | None:

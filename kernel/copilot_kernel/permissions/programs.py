@@ -11,7 +11,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
+
+from msgspec import convert
 
 from .paths import policy_data
 
@@ -59,7 +61,7 @@ def table() -> Table:
     """Read once, when the first command is judged."""
     data = policy_data()
     by_program: dict[str, tuple[ProgramRow, ...]] = {}
-    for row in map(_row, data["row"]):
+    for row in convert(data["row"], list[ProgramRow]):
         by_program |= {program: (*by_program.get(program, ()), row) for program in row.programs}
     names = {name: frozenset(listed.split()) for name, listed in data["names"].items()}
     return Table(by_program, {name: _filter(**each) for name, each in data["filters"].items()}, names)
@@ -69,11 +71,6 @@ def _filter(flags: str, valued: str, operands: int, counts: str = "") -> tuple[r
     """Build a filter from letters that stand alone, letters that take a value, and a pattern for numbers."""
     value = rf"-[{flags}]*[{valued}]" if valued else "(?!)"
     return re.compile(rf"-[{flags}]+|{value}.+|{counts or '(?!)'}", re.DOTALL), re.compile(value), operands
-
-
-def _row(data: dict[str, Any]) -> ProgramRow:
-    fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-    return ProgramRow(**fields)
 
 
 def program_name(word: str) -> str:
