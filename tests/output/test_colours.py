@@ -128,8 +128,8 @@ async def test_a_question_waits_for_what_it_is_drawn_with(
 
 
 def test_a_lexer_is_loaded_in_a_thread_once(threads: dict[str, Thread]) -> None:
-    highlight._lexer.cache_clear()
+    highlight.lexer_of.cache_clear()
     for _ in range(2):
         assert all(step is None for step in lexers.loading(edit("a.toml")))
-    assert (list(threads), highlight._lexer.cache_info().misses) == (["toml"], 1)
+    assert (list(threads), highlight.lexer_of.cache_info().misses) == (["toml"], 1)
     assert list(lexers.loading(edit("a.unknown"))) == []

@@ -274,7 +274,7 @@ def test_without_a_known_language_or_in_a_long_change_there_are_no_colours(path:
 def test_the_end_of_a_name_says_the_language_and_pygments_knows_it(path: str) -> None:
     language = highlight.language_of(path)
     assert (language != "") == (path not in ("a.unknown", ""))
-    assert language == "" or highlight._lexer(language) is not None
+    assert language == "" or highlight.lexer_of(language) is not None
 
 
 @pytest.mark.parametrize("language", sorted(set(highlight._LANGUAGES.values())))
@@ -292,5 +292,5 @@ def test_coloured_code_stays_text(text: str) -> None:
 
 def test_no_colours_come_from_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pygments.plugin.iter_entry_points", lambda name: pytest.fail(name))
-    highlight._lexer.cache_clear()
+    highlight.lexer_of.cache_clear()
     assert "color-mix" in change_html(CODE, "a.py")

@@ -20,7 +20,7 @@ from ..conversation.excerpt import Excerpt
 from ..conversation.line_diff import MAX_SHOWN_LINES, Change, compared, counted
 from ..errors import HostError, HostMissing
 from ..host import read_for_display
-from ..rendering.highlight import language_of, load
+from ..rendering.highlight import language_of, lexer_of
 from ..undo.record import what_of
 from .diff_locator import MAX_DIFFS, MAX_LOCATED_BYTES
 
@@ -47,7 +47,7 @@ async def net_changes(turn: TurnOutcome, folder: str, undo: Undo) -> TurnChanges
         others = undo.uncertain(turn.number)
         also = tuple(islice(_others(others, folder, undo.history.content_before), MAX_OTHERS))
         for file in (*found.files, *also):
-            load(language_of(file.path))
+            lexer_of(language_of(file.path))
         return replace(found, files=files, also=also, more=max(len(others) - MAX_OTHERS, 0))
 
     with anyio.move_on_after(READ_SECONDS):

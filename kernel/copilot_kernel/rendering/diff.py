@@ -84,7 +84,8 @@ def diff_html(change: Change, path: str, is_named: bool = False, cwd: str = "") 
     hold a link. See `file_link` for `cwd`.
     """
     left_out = max(len(change.lines) - MAX_SHOWN_LINES, 0) + sum(change.left_out)
-    head = _only_link(path, cwd) if is_named else named_change(change, path, cwd)
+    link = file_link(path, cwd)
+    head = named_change(change, path, cwd) if not is_named else f"<div>{link}</div>" if link.startswith("<a ") else ""
     body = change_html(replace(change, lines=change.lines[:MAX_SHOWN_LINES]), path, gaps=False)
     return lines((head, body, muted(f"… {left_out} lines not shown …") if left_out else ""))
 
@@ -92,11 +93,6 @@ def diff_html(change: Change, path: str, is_named: bool = False, cwd: str = "") 
 def named_change(change: Change, path: str, cwd: str) -> str:
     """The line above a change: its path, see `file_link`, and how much changes."""
     return f'<div><span style="font-weight:bold">{file_link(path, cwd)}</span> {remarks(change)}</div>'
-
-
-def _only_link(path: str, cwd: str) -> str:
-    link = file_link(path, cwd)
-    return f"<div>{link}</div>" if link.startswith("<a ") else ""
 
 
 def diff_text(change: Change, path: str) -> str:
@@ -168,15 +164,12 @@ def _row(line: DiffLine, margin: str, runs: Runs | None, words: tuple[int, int] 
     if runs is None:
         parts = [exposed(part, gaps=gaps) for part in (text[:start], text[start:end], text[end:])]
     else:
-        parts = [_coloured_html(part, gaps=gaps) for part in _cut(runs, start, end)]
+        cut = _cut(runs, start, end)
+        parts = ["".join(in_colour(colour, exposed(each, gaps=gaps)) for colour, each in part) for part in cut]
     if parts[1]:
         parts[1] = f'<span style="background-color:{darker}">{parts[1]}</span>'
     end_remark = "" if line.ends else f"{_INERT} (no newline at end of file)</span>"
     return f'<{tag} style="display:block{style}">{_INERT}{margin}</span>{"".join(parts)}{end_remark}\n</{tag}>'
-
-
-def _coloured_html(runs: Runs, *, gaps: bool) -> str:
-    return "".join(in_colour(colour, exposed(text, gaps=gaps)) for colour, text in runs)
 
 
 def _cut(runs: Runs, start: int, end: int) -> Iterator[Runs]:

@@ -72,11 +72,6 @@ def language_of(path: str) -> str:
     return _LANGUAGES.get(splitext(name)[1] or name, "")
 
 
-def load(language: str) -> None:
-    """Have the lexer ready, which may take 0.2 seconds."""
-    _lexer(language)
-
-
 def coloured_lines(source: str, language: str) -> list[list[tuple[str, str]]]:
     """Return colour and text of the parts of each line, without the line end; for diffs. Empty if not known."""
     found: list[list[tuple[str, str]]] = [[]]
@@ -108,7 +103,7 @@ def exposed_code(source: str, language: str) -> str:
 
 def _tokens(source: str, language: str) -> list[tuple[str, str]]:
     """Colour and text of each token; empty if the language is unknown, the text too long, or the lexer fails."""
-    lexer = _lexer(language) if len(source) <= MAX_HIGHLIGHTED_CHARS else None
+    lexer = lexer_of(language) if len(source) <= MAX_HIGHLIGHTED_CHARS else None
     if lexer is None:
         return []
     try:
@@ -146,8 +141,11 @@ def diff_lines(source: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _lexer(language: str) -> Lexer | None:
-    """The lexer for an alias that Pygments itself knows; looking up plugins would import arbitrary code."""
+def lexer_of(language: str) -> Lexer | None:
+    """The lexer for an alias that Pygments itself knows; looking up plugins would import arbitrary code.
+
+    The first time, this may take 0.2 seconds.
+    """
     from pygments.lexers import get_lexer_by_name
 
     if language not in _aliases():

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from ..acp.messages import PermissionOption
 from ..permissions import policy
@@ -41,12 +40,6 @@ def remembered(question: Question, option: PermissionOption) -> str:
     if question.of_copilot and question.call and question.call.kind in _COPILOT_REMEMBERS:
         return f"From now on, Copilot {verb}s {_COPILOT_REMEMBERS[question.call.kind]} without asking."
     return f"From now on, the agent {verb}s similar calls without asking; only the agent can revoke this."
-
-
-def without_always(question: Question) -> Question:
-    """Leave out what would allow more than this call."""
-    left = tuple(option for option in question.options if option.kind != "allow_always")
-    return replace(question, options=left, offers=())
 
 
 def settings_for(rules: Iterable[str]) -> list[str]:

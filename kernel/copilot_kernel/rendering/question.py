@@ -7,6 +7,7 @@ rest is folded. What is long says how much more there is. `typed_answer` has how
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -34,7 +35,7 @@ from .markup import (
     span,
     without_buttons,
 )
-from .permission_options import STANDING, WHY, agents_words, is_for_a_reason, label, remembered, without_always
+from .permission_options import STANDING, WHY, agents_words, is_for_a_reason, label, remembered
 from .plain import hidden_warning, quoted, visible_line, visible_text
 from .subject import SUBFOLDER, LocatedPath, remarks_on, subject
 
@@ -92,8 +93,9 @@ class QuestionView:
         self.question, self.root = question, root
         self.subject = about = subject(question, root)
         self.why = quoted(question.why)
-        if self.is_alarming:
-            self.question = without_always(question)
+        if self.is_alarming:  # then no answer may allow more than this call
+            left = tuple(option for option in question.options if option.kind != "allow_always")
+            self.question = replace(question, options=left, offers=())
         self.title = "" if about.is_evident else about.title
         is_other = about.commands or about.is_of_notebook or about.mcp_tool
         is_of_file = about.kind in ("edit", "delete") and len(about.changes) == 1 and not is_other

@@ -113,8 +113,8 @@ class _CallView:
         has_failed = self.look.colour == RED and call.status != "rejected"
         self.is_open = has_failed or (call.status == "in_progress" and bool(self.output))
         # The only command, if it is one line, stands in the place of the title, unless that names an MCP server.
-        is_command = len(commands) == 1 and _is_line(commands[0]) and not tool
-        self.command = commands[0] if is_command else ""
+        only = commands[0] if len(commands) == 1 and not tool else ""
+        self.command = only if "\n" not in only.strip() and len(only) <= _MAX_TITLE_CHARS else ""
         self.commands = () if self.command else commands
         # Of the title, with paths as they are shown.
         self.words = [shown_path(word, cwd) for word in _WORDS.findall(call.best_title)]
@@ -126,7 +126,7 @@ class _CallView:
         self.path = "" if is_other or path == A_FILE else path
         self.change = change if is_named or self.path else None
         """The only change, if what stands above names its file or cell: its counts stand beside it."""
-        title = _with_shown_paths(sentence(call) or unbroken(inputs.title(call)), cwd)
+        title = _WORDS.sub(lambda word: shown_path(word[0], cwd), sentence(call) or unbroken(inputs.title(call)))
         self.title = title or unbroken(call.name) or unbroken(call.kind) or "tool call"
 
     @property
@@ -198,14 +198,6 @@ def _changes(call: ToolCall, cwd: str) -> Iterator[tuple[str, Change]]:
     yield from ((shown_path(diff.path, cwd), change_of(call, diff, MAX_SHOWN_LINES)) for diff in diffs)
     if not diffs and (diff := raw.unified_diff(call.raw_input)) and (change := parse_unified(diff)):
         yield ", ".join(shown_path(path, cwd) for path in inputs.paths(call)) or A_FILE, change
-
-
-def _is_line(command: str) -> bool:
-    return "\n" not in command.strip() and len(command) <= _MAX_TITLE_CHARS
-
-
-def _with_shown_paths(title: str, cwd: str) -> str:
-    return _WORDS.sub(lambda word: shown_path(word[0], cwd), title)
 
 
 def _headline(view: _CallView) -> Shown:

@@ -35,6 +35,6 @@ async def load(languages: set[str]) -> None:
 
 def _begin(languages: set[str]) -> list[Thread]:
     for language in languages - set(_threads):
-        _threads[language] = Thread(target=highlight.load, args=(language,), daemon=True)
+        _threads[language] = Thread(target=highlight.lexer_of, args=(language,), daemon=True)
         _threads[language].start()
     return [thread for language in languages if (thread := _threads[language]).is_alive()]
