@@ -90,7 +90,7 @@ async def test_a_load_replays_the_conversation_before_it_returns(referee):
         return {"modes": {"currentModeId": "plan", "availableModes": [{"id": "plan", "name": "Plan"}]}}
 
     async with met(initialize=able(), session_load=load) as (script, link, client):
-        session = await link.load("old", "/here")
+        session = await link.reopen("load", "old", "/here")
         assert client.events == [("old", Chunk("user", TextBlock("Hi"))), ("old", agent_text("Hello"))]
         assert (session.id, session.state.mode, session.state.modes) == ("old", "plan", (Mode("plan", "Plan"),))
         assert asked(script) == [("session/load", {"sessionId": "old", "cwd": "/here", "mcpServers": []})]
@@ -106,7 +106,7 @@ async def test_a_load_that_is_not_answered_is_given_up_in_time():
     async with met(initialize=able(), session_load=load) as (_, link, _):
         link._start_timeout = 0.2
         with pytest.raises(AgentStartFailed) as caught:
-            await link.load("old", "/")
+            await link.reopen("load", "old", "/")
         assert (str(caught.value), caught.value.ended) == ("the agent did not answer session/load within 0.2 s", False)
         assert not link.closed.is_set()
 
@@ -150,8 +150,8 @@ async def test_signing_in_and_out_names_only_the_method(referee):
 
 UNOFFERED = {
     "list": lambda link, session: link.sessions(),
-    "load": lambda link, session: link.load("old", "/"),
-    "resume": lambda link, session: link.resume("old", "/"),
+    "load": lambda link, session: link.reopen("load", "old", "/"),
+    "resume": lambda link, session: link.reopen("resume", "old", "/"),
     "delete": lambda link, session: link.delete("old"),
     "close": lambda link, session: session.close(),
     "logout": lambda link, session: link.logout(),

@@ -80,13 +80,14 @@ class AgentConnection:
             raise self._errors.start_failed(NO_SESSION_ID, "`%log` shows its answer.")
         return Session(self, state)
 
-    async def load(self, session_id: str, cwd: str, servers: Sequence[Json] = ()) -> Session:
-        """`session/load`: the agent replays the session before this returns. Raises UsageError, AgentStartFailed."""
-        return await self._reopen("load", session_id, cwd, servers)
+    async def reopen(self, how: str, session_id: str, cwd: str, servers: Sequence[Json] = ()) -> Session:
+        """`session/load`: the agent replays the session before this returns; or `session/resume`, without the replay.
 
-    async def resume(self, session_id: str, cwd: str, servers: Sequence[Json] = ()) -> Session:
-        """`session/resume`: like `load`, without the replay."""
-        return await self._reopen("resume", session_id, cwd, servers)
+        `how` is `load` or `resume`. Raises UsageError, AgentStartFailed.
+        """
+        self.require(how)
+        params = {"sessionId": session_id, "cwd": cwd, "mcpServers": [*servers]}
+        return Session(self, parse_session(await self._set_up(f"session/{how}", params), session_id))
 
     async def sessions(self, cwd: str | None = None) -> tuple[SessionInfo, ...]:
         """`session/list`, all pages, optionally of one folder only. Raises UsageError."""
@@ -129,11 +130,6 @@ class AgentConnection:
     def post(self, method: str, params: Json) -> None:
         """Send a request as `RpcConnection.post` does."""
         self._rpc.post(method, params)
-
-    async def _reopen(self, how: str, session_id: str, cwd: str, servers: Sequence[Json]) -> Session:
-        self.require(how)
-        params = {"sessionId": session_id, "cwd": cwd, "mcpServers": [*servers]}
-        return Session(self, parse_session(await self._set_up(f"session/{how}", params), session_id))
 
     async def _set_up(self, method: str, params: Json) -> Any:
         """A request that must be answered within the start timeout, and that may crash the agent."""

@@ -74,13 +74,6 @@ class _Pending:
             self._answered()
 
 
-class _Serving:
-    """A request of the other side that we are answering."""
-
-    def __init__(self, request: RpcRequest, answer: Coroutine[Any, Any, Any]) -> None:
-        self.request, self.answer, self.scope = request, answer, anyio.CancelScope()
-
-
 class RpcConnection:
     """`async with RpcConnection(transport, on_notification=…, on_request=…) as connection`; closes the transport.
 
@@ -109,7 +102,7 @@ class RpcConnection:
         self._tasks = anyio.create_task_group()
         self._writing = anyio.Lock(fast_acquire=True)
         self._pending: dict[Id, _Pending] = {}
-        self._serving: list[_Serving] = []
+        self._serving: dict[anyio.CancelScope, RpcRequest] = {}
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -229,8 +222,8 @@ class RpcConnection:
         self.closed.set()
         while self._pending:
             self._pending.popitem()[1].settle(None)
-        for serving in self._serving:
-            serving.scope.cancel()
+        for scope in self._serving:
+            scope.cancel()
 
     def _fault(self, event: RpcEvent, error: Exception) -> None:
         """A bug of ours: the log gets the traceback, the other side never does."""
@@ -243,9 +236,9 @@ class RpcConnection:
     def _accept(self, request: RpcRequest) -> None:
         """Give each request exactly one task, which sends exactly one answer."""
         answer = self._call(request) if len(self._serving) < MAX_OPEN else _fail(TOO_MANY)
-        serving = _Serving(request, answer)
-        self._serving.append(serving)
-        self._tasks.start_soon(self._serve, serving)
+        scope = anyio.CancelScope()
+        self._serving[scope] = request
+        self._tasks.start_soon(self._serve, request, answer, scope)
 
     def _call(self, request: RpcRequest) -> Coroutine[Any, Any, Any]:
         try:
@@ -253,32 +246,31 @@ class RpcConnection:
         except Exception as error:
             return _fail(error)
 
-    async def _serve(self, serving: _Serving) -> None:
+    async def _serve(self, request: RpcRequest, answer: Coroutine[Any, Any, Any], scope: anyio.CancelScope) -> None:
         line = b""
-        with serving.scope:
-            line = await self._answer(serving)
+        with scope:
+            line = await self._answer(request, answer)
         # Messages queued before this answer, such as the cancel that led to it, go first.
         await checkpoint()
-        await self._send_quietly(line or self._peer.failure(serving.request.id, WITHDRAWN))
-        self._serving.remove(serving)
+        await self._send_quietly(line or self._peer.failure(request.id, WITHDRAWN))
+        del self._serving[scope]
 
-    async def _answer(self, serving: _Serving) -> bytes:
-        id = serving.request.id
+    async def _answer(self, request: RpcRequest, answer: Coroutine[Any, Any, Any]) -> bytes:
         try:
             try:
-                return self._peer.result(id, await serving.answer)
+                return self._peer.result(request.id, await answer)
             except RequestFailed as error:
-                return self._peer.failure(id, error)
+                return self._peer.failure(request.id, error)
         except Exception as error:
-            self._fault(serving.request, error)
-            return self._peer.failure(id, RequestFailed(jsonrpc.INTERNAL_ERROR, "Internal error"))
+            self._fault(request, error)
+            return self._peer.failure(request.id, RequestFailed(jsonrpc.INTERNAL_ERROR, "Internal error"))
 
     def _withdraw(self, params: Any) -> None:
         """Spec: cancellation. An unknown id was answered already."""
         id = params.get("requestId") if isinstance(params, dict) else None
-        for serving in self._serving:
-            if serving.request.id == id and type(serving.request.id) is type(id):
-                serving.scope.cancel()
+        for scope, request in self._serving.items():
+            if request.id == id and type(request.id) is type(id):
+                scope.cancel()
 
     async def _let_answers_out(self) -> None:
         """Stop reading from an agent that keeps asking without reading our answers."""

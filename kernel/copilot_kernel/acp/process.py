@@ -41,10 +41,6 @@ async def agent_process(
                 await transport.close()
 
 
-def _passed(environ: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in environ.items() if name != ALLOW_ALL}
-
-
 class ProcessTransport:
     """A transport over the process's standard streams; `process` is its leader. Made by `agent_process`."""
 
@@ -143,14 +139,9 @@ async def _start(argv: Sequence[str], cwd: str, graces: Graces, environ: Mapping
         raise AgentStartFailed(f"The folder {cwd} does not exist", "Choose another folder for the agent's session.")
     stdin, stdout, stderr = os.pipe(), os.pipe(), os.pipe()
     theirs, ours = (stdin[0], stdout[1], stderr[1]), (stdout[0], stdin[1], stderr[0])
+    passed = {name: value for name, value in environ.items() if name != ALLOW_ALL}
     try:
-        process = await start(
-            argv,
-            theirs,
-            cwd=cwd,
-            env=without_proxy_to_us(guarded(_passed(environ))),
-            may_be_apart=True,
-        )
+        process = await start(argv, theirs, cwd=cwd, env=without_proxy_to_us(guarded(passed)), may_be_apart=True)
     except BaseException as error:
         _close(ours)
         if isinstance(error, OSError | ValueError):

@@ -360,7 +360,7 @@ class SessionManager:
             cwd, servers = self._agent.settings.folder, [*self._agent.offered.servers, *ours]
             if how == "new":
                 return await link.new(cwd, servers)
-            return await (link.load if how == "load" else link.resume)(session_id, cwd, servers)
+            return await link.reopen(how, session_id, cwd, servers)
         except BaseException as error:
             self._updates.end()
             if isinstance(error, AgentRefused | AgentStartFailed) and not isinstance(error, AuthRequired):
