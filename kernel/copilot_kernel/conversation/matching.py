@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from .excerpt import CONTEXT, lines_above
+from .text import split_lines
 
 Mark = Literal["+", "-", " ", "@"]
 Opcodes = Sequence[tuple[str, int, int, int, int]]  # of difflib
