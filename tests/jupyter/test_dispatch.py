@@ -1,10 +1,12 @@
 """Messages that arrive while a cell runs, and the busy and idle that front ends count on."""
 
+import logging
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from copilot_kernel.jupyter.dispatch import changed_internals
+from copilot_kernel.jupyter.dispatch import ConcurrentKernel, changed_internals
 from ipykernel.kernelbase import Kernel
 
 from .conftest import StartKernel
@@ -93,6 +95,14 @@ def test_a_change_of_the_internals_is_noticed() -> None:
         _publish_status = Kernel._publish_status
 
     assert changed_internals(Newer) == ("shell_main", "dispatch_shell")
+
+
+def test_parents_that_are_kept_otherwise_are_noticed() -> None:
+    class Newer(ConcurrentKernel):
+        _shell_parent = property(lambda self: SimpleNamespace(set=repr), lambda self, value: None)
+
+    kernel = Newer(log=logging.getLogger())
+    assert (kernel.changed_internals, kernel.widgets_work) == (("_shell_parent",), False)
 
 
 CHANGED = """

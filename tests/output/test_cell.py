@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,12 +30,15 @@ class Wire:
         self.front_end = Session(key=b"secret")
 
     def cell(self, *, live: bool = True, cell_id: str | None = None) -> Cell:
+        shell_parent = ContextVar[Any]("parent")
+        shell_parent.set({"header": {"msg_id": "another"}})
         kernel: Any = SimpleNamespace(
             session=SimpleNamespace(send=self.send, recv=self.session.recv),
             stdin_socket=self.ours,
             iopub_socket=None,
             _topic=str.encode,
-            get_parent=lambda channel: {"header": {"msg_id": "another"}},
+            get_parent=lambda channel: shell_parent.get(),
+            _shell_parent=shell_parent,
         )
         self.kernel = kernel
         return Cell(

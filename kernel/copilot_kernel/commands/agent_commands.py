@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from copilot_widgets.field import PickerField
 
@@ -14,6 +15,7 @@ from ..acp.messages import AudioBlock, Block, EmbeddedResource, ImageBlock, Text
 from ..chat import choices
 from ..chat.choices import Choice, SessionSetting
 from ..chat.running_files import instructions
+from ..chat.session_options import SessionOptions
 from ..config import BUILT_IN_AGENTS, MODE_NAMES
 from ..errors import UsageError
 from ..mcp_config import McpServer, describe
@@ -38,8 +40,8 @@ MAX_NAMED_ATTACHMENTS = 20
 
 _NO_SERVERS = "No MCP servers. Add them with the setting COPILOT_KERNEL_MCP_SERVERS."
 
-Put = Callable[[SessionSetting, Choice], Awaitable[None]]
-"""Sets something at the agent."""
+Put = Callable[[SessionOptions, str, str | bool], Coroutine[Any, Any, None]]
+"""Sets the option of this id, the mode or the model, to a value."""
 
 # -- what it is -----------------------------------------------------------------------------------------------------
 
@@ -203,40 +205,27 @@ def name_of(block: Block) -> str:
 async def mode(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%mode [NAME]`."""
     setting = choices.modes(await context.chat_runner.do(lambda chat: chat.options.offered("modes")))
-
-    async def put(setting: SessionSetting, choice: Choice) -> None:
-        await _confirm(context, output, setting, choice, rest)
-        await context.chat_runner.do(lambda chat: chat.options.set_mode(str(choice.value)))
-
-    await _set_or_choose(context, output, "mode", setting, rest, put)
+    await _set_or_choose(context, output, "mode", setting, rest, lambda options, _, to: options.set_mode(str(to)))
 
 
 async def model(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%model [NAME]`."""
     setting = choices.models(await context.chat_runner.do(lambda chat: chat.options.offered("models")))
-
-    async def put(_: SessionSetting, choice: Choice) -> None:
-        await context.chat_runner.do(lambda chat: chat.options.set_model(str(choice.value)))
-
-    await _set_or_choose(context, output, "model", setting, rest, put)
+    await _set_or_choose(context, output, "model", setting, rest, lambda options, _, to: options.set_model(str(to)))
 
 
 async def options(context: CommandContext, output: CommandOutput, rest: str) -> None:
     """`%options [OPTION VALUE]`."""
-
     id, _, value = rest.partition(" ")
-
-    async def put(setting: SessionSetting, choice: Choice) -> None:
-        await _confirm(context, output, setting, choice, value.strip())
-        await context.chat_runner.do(lambda chat: chat.options.set_option(setting.id, choice.value))
-
     found = choices.options(await context.chat_runner.do(lambda chat: chat.options.offered("options")))
     if id:
         setting = choices.find_option(found, id)
-        await _set_or_choose(context, output, f"options {setting.id}", setting, value.strip(), put)
+        await _set_or_choose(
+            context, output, f"options {setting.id}", setting, value.strip(), SessionOptions.set_option
+        )
     else:
         settings = [setting for setting in found if setting.choices]
-        await _choose(context, output, "options", settings, _options_report(settings), put)
+        await _choose(context, output, "options", settings, _options_report(settings), SessionOptions.set_option)
 
 
 def option_values(now: CommandState, typed: str) -> Completions:
@@ -247,14 +236,12 @@ def option_values(now: CommandState, typed: str) -> Completions:
     return len(id) + 1, next((each.choices for each in found if each.id.casefold() == id.casefold()), ())
 
 
-async def _confirm(
-    context: CommandContext, output: CommandOutput, setting: SessionSetting, choice: Choice, typed: str
-) -> None:
+async def _confirm(context: CommandContext, output: CommandOutput, setting: SessionSetting, choice: Choice) -> None:
     """Ask about what ends the agent's questions, and what is not known to be harmless; a click is the user's own."""
     chat, category = context.chat_runner.chat, setting.category or setting.id
     rows = [row for row in (chat.commands.changes if chat else ()) if row.option in (setting.id, category)]
     ends = dict.fromkeys(row.says for row in rows if row.applies(choice.word))
-    if typed and (ends or not (rows or category in HARMLESS)):
+    if ends or not (rows or category in HARMLESS):
         sets = f"This cell sets the agent's option {setting.id} to {choice.word}"
         await output.confirm(". ".join((sets, *ends)), "Set it")
 
@@ -263,8 +250,9 @@ async def _set_or_choose(
     context: CommandContext, output: CommandOutput, command: str, setting: SessionSetting, typed: str, put: Put
 ) -> None:
     if typed:
-        await put(setting, choice := choices.find(setting, typed))
-        show_done(output, _is_set(setting, choice))
+        choice = choices.find(setting, typed)
+        await _confirm(context, output, setting, choice)
+        show_done(output, await _set(context, setting, choice, put))
     elif not setting.choices:
         raise UsageError(NO_CHOICE.format(setting.id), "%options shows what it lets you set.")
     else:
@@ -280,9 +268,7 @@ async def _choose(
     put: Put,
 ) -> None:
     async def apply(number: int, index: int) -> str:
-        setting = settings[number]
-        await put(setting, choice := setting.choices[index])
-        return _is_set(setting, choice)
+        return await _set(context, settings[number], settings[number].choices[index], put)
 
     if settings:
         chat = await context.chat_runner.opened()
@@ -318,5 +304,6 @@ def _current(setting: SessionSetting) -> str:
     return setting.chosen.label if setting.chosen else ""
 
 
-def _is_set(setting: SessionSetting, choice: Choice) -> str:
+async def _set(context: CommandContext, setting: SessionSetting, choice: Choice, put: Put) -> str:
+    await context.chat_runner.do(lambda chat: put(chat.options, setting.id, choice.value))
     return f"{setting.name}: {choice.label}"

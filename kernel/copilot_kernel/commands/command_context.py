@@ -93,11 +93,6 @@ class CommandContext:
         return vars(self).get("settings")
 
     @property
-    def state(self) -> SessionState | None:
-        """The open session; None if none is open."""
-        return self.conversation.state
-
-    @property
     def conversation(self) -> Conversation:
         """The conversation; empty while no session is open."""
         chat = self.chat_runner.chat
@@ -128,7 +123,7 @@ class CommandContext:
     async def ready(self) -> SessionState | None:
         """The open session; the agent is started if need be. Raises CopilotError."""
         await self.chat_runner.do(lambda chat: chat.ready())
-        return self.state
+        return self.conversation.state
 
     async def list_sessions(self, here: bool) -> tuple[SessionInfo, ...]:
         """Ask the agent for its sessions, newest first. Raises UsageError if it does not list them."""

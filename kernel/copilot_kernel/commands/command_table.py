@@ -81,7 +81,7 @@ class CommandSpec:
 
 async def read(context: CommandContext, code: str) -> tuple[Command | Prompt, ...]:
     """Parse a cell. A `/name` of ours waits for the agent to say whether it is the agent's. Raises UsageError."""
-    if slash_name(code) and context.state is None:
+    if slash_name(code) and context.conversation.state is None:
         with suppress(CopilotError):
             await context.ready()
     return parse(code, [command.name for command in context.conversation.commands])
@@ -241,7 +241,7 @@ _SPECS = (
         "[TURN] [restore]",
         "Without TURN, the command undoes the last turn. It shows the files and asks first, unless you add restore. It "
         "skips files that have changed since the turn. The next prompt tells the agent what was restored.",
-        undo_commands.turn_numbers,
+        _words(lambda now: [Choice(undo_commands.RESTORE, undo_commands.RESTORE, about="without asking")]),
     ),
     CommandSpec(
         "mode",

@@ -139,10 +139,9 @@ async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed
     """A rule that allows everything may be meant so: add it, then warn."""
     rule = typed.removesuffix(SAVE_OPTION).strip()
     _require(rule, kind)
-    if kind == "allow":
-        check(rule)
-        await output.confirm(f"This cell allows {rule} without asking", "Allow it")
     warning = check(rule) if kind == "allow" else ""
+    if kind == "allow":
+        await output.confirm(f"This cell allows {rule} without asking", "Allow it")
     show_done(
         output,
         await context.chat_runner.do(
@@ -181,10 +180,9 @@ def _mode_report(now: CommandState) -> Report:
         *origin,
         ("If the agent acts without asking", _ON_UNASKED.get(now.settings.on_unasked, now.settings.on_unasked)),
     )
-    if book.mode == "bypassPermissions":
-        return Report("Permissions", rows=rows, note=BYPASSING, alarms=True)
+    bypasses = book.mode == "bypassPermissions"
     note = f"{meaning[:1].upper()}{meaning[1:]}. %permissions mode NAME changes it for this conversation."
-    return Report("Permissions", rows=rows, note=note)
+    return Report("Permissions", rows=rows, note=BYPASSING if bypasses else note, alarms=bypasses)
 
 
 def _rules_report(now: CommandState) -> Report:

@@ -74,7 +74,8 @@ async def find_by_id(context: CommandContext, typed: str) -> SessionInfo:
         if typed == LAST:
             raise
         return SessionInfo(typed)
-    return find_session(found, typed, context.state.id if context.state else "")
+    state = context.conversation.state
+    return find_session(found, typed, state.id if state else "")
 
 
 def find_session(sessions: Sequence[SessionInfo], typed: str, current: str = "") -> SessionInfo:

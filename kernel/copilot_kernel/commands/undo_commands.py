@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from copilot_widgets.field import PickerField
 
-from ..chat.choices import Choice
 from ..conversation.model import Message
 from ..errors import UsageError
 from ..notebook.live import OpenDocuments
 from ..rendering.plain import one_line, visible_line, visible_text
 from ..rendering.report import Report
 from ..undo.cells import CellChange, CellPlan, plan_cells, restore_cells
-from ..undo.record import UNCERTAIN, ListedChange, listed, named, what_of
-from .command_context import CommandContext, CommandState, Completions
+from ..undo.history import UndoPlan
+from ..undo.record import UNCERTAIN, ChangedFile, ListedChange, listed, named, what_of
+from .command_context import CommandContext
 from .command_output import CommandOutput, Menu, show_done
 
-if TYPE_CHECKING:
-    from ..undo.history import UndoPlan
-    from ..undo.record import ChangedFile
-
-Choices = tuple[Sequence["ChangedFile"], Sequence[CellChange]]
+Choices = tuple[Sequence[ChangedFile], Sequence[CellChange]]
 
 RESTORE = "restore"
 PUT_BACK, PUT_BACK_WHICH = "Put {} back as before {}?", "What should be undone?"
@@ -66,11 +61,6 @@ def _row(change: ListedChange) -> tuple[str, str, str]:
     if change.kind in ("command", "note"):
         return change.by, change.kind, ""
     return change.path or "a cell", change.what, change.by
-
-
-def turn_numbers(now: CommandState, typed: str) -> Completions:
-    """Completions after `%undo`."""
-    return 0, [Choice(RESTORE, RESTORE, about="without asking")]
 
 
 async def _plan(context: CommandContext, number: int) -> tuple[UndoPlan, CellPlan]:
@@ -148,7 +138,7 @@ async def _show(context: CommandContext, number: int, files: Sequence[str], cell
 
 
 def _report(context: CommandContext, plan: UndoPlan, cells: CellPlan, note: str = "") -> Report:
-    rows = [(file.path, _outcome(file), _by(file)) for file in plan.certain]
+    rows = [(file.path, _outcome(file), named(file.calls)) for file in plan.certain]
     rows += [(name, _outcome(change), "the agent's tools") for name, change in cells.possible]
     rows += [(file.path, _outcome(file), UNCERTAIN) for file in plan.uncertain]
     rows += [(name, LEFT, why) for name, why in (*plan.skipped, *cells.skipped)]
@@ -168,7 +158,3 @@ def _report(context: CommandContext, plan: UndoPlan, cells: CellPlan, note: str 
 
 def _outcome(change: ChangedFile | CellChange) -> str:
     return {"new": "deleted (it is new)", "deleted": "restored (it was deleted)"}.get(what_of(change), "restored")
-
-
-def _by(file: ChangedFile) -> str:
-    return named(file.calls)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..output.cell import Cell, CellChannel, Message, MessageChannel, Request
+from ..rendering.report import Wording
 from .front_end import WidgetSupport, clicks_arrive, request
-
-if TYPE_CHECKING:
-    from ..rendering.report import Wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,6 @@ class PythonChannel(CellChannel):
     def wording(self) -> Wording:
         """Words for a Python notebook and IPython's terminal."""
         from ..commands.command_table import TABLE
-        from ..rendering.report import Wording
 
         return Wording(prefix="%copilot %", commands=frozenset(TABLE))
 
@@ -48,17 +44,7 @@ class StockChannel(PythonChannel, MessageChannel):
 
     def __init__(self, kernel: Any, widgets: WidgetSupport, loop: asyncio.AbstractEventLoop | None) -> None:
         super().__init__(kernel, widgets if loop is not None and clicks_arrive(kernel) else None)
-        self._shell_parent, self._loop = getattr(kernel, "_shell_parent", None), loop
-
-    @contextmanager
-    def owning(self, parent: Message) -> Iterator[None]:
-        """ipykernel's comms look into the context for the request that they belong to."""
-        assert self._shell_parent is not None, "there are no widgets without it"
-        token = self._shell_parent.set(parent)
-        try:
-            yield
-        finally:
-            self._shell_parent.reset(token)
+        self._loop = loop
 
     async def read_line(self, prompt: str, request: Request) -> str:
         """Ask on the kernel's loop: the socket is not for two threads."""

@@ -32,7 +32,7 @@ class Copilot:
         self._shell, self._used = shell, False
         # The turn that the running cell has shown.
         self._shown: list[Turn] = []
-        self.last_cell = LastCell(shell)
+        self.cell_ended(shell.last_execution_result)
 
     @cached_property
     def _session(self) -> MagicSession:
@@ -87,6 +87,10 @@ class Copilot:
 
         return complete(self._shell, context)
 
+    def cell_ended(self, result: Any) -> None:
+        """IPython calls this at the end of each cell. Silent requests of front ends do not count."""
+        self.last_result, self.last_traceback = result, getattr(self._shell, "_last_traceback", None)
+
     def close(self) -> None:
         """End the agent, if it was started."""
         if self._used:
@@ -138,7 +142,7 @@ def load(shell: Any) -> None:
         hooks.append(ours)
     # By name: nothing is imported.
     shell.display_formatter.ipython_display_formatter.for_type_by_name(*_TURN.rsplit(".", 1), copilot._display)
-    shell.events.register("post_run_cell", copilot.last_cell.ended)
+    shell.events.register("post_run_cell", copilot.cell_ended)
     shell.copilot = copilot
     atexit.register(copilot.close)
 
@@ -156,7 +160,7 @@ def unload(shell: Any) -> None:
         with suppress(ValueError):  # the list was replaced
             hooks.remove(ours)
     shell.display_formatter.ipython_display_formatter.pop(_TURN, None)
-    shell.events.unregister("post_run_cell", copilot.last_cell.ended)
+    shell.events.unregister("post_run_cell", copilot.cell_ended)
     del shell.copilot
     atexit.unregister(copilot.close)
     copilot.close()
@@ -169,15 +173,3 @@ def _hooks(shell: Any, copilot: Copilot) -> tuple[tuple[list[Any], Any], ...]:
         (shell.input_transformers_post, copilot.transform),
         (shell.Completer.custom_matchers, copilot.complete),
     )
-
-
-class LastCell:
-    """Outcome of the last cell. Silent requests of front ends do not count."""
-
-    def __init__(self, shell: Any) -> None:
-        self._shell = shell
-        self.ended(shell.last_execution_result)
-
-    def ended(self, result: Any) -> None:
-        """IPython calls this at the end of each cell."""
-        self.result, self.traceback = result, getattr(self._shell, "_last_traceback", None)

@@ -47,8 +47,8 @@ class PythonNotebook(PageNotebook):
         """Let `cell` be the one that waits. Called on its thread, before `asked_by`."""
         if thread.awaits and self._parents is None:
             self._parents = ParentTracker(self._shell.kernel, self._shell.events)
-        last = self._shell.copilot.last_cell
-        self._error = last_error(last.result, last.traceback, self._error)
+        copilot = self._shell.copilot
+        self._error = last_error(copilot.last_result, copilot.last_traceback, self._error)
         self._thread, self._blocked = thread, partial(blocked, thread)
         if cell.session:
             self._runs = NotebookRuns(self._shell, cell.request, thread, self._counts, self._parents)

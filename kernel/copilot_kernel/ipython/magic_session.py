@@ -116,18 +116,15 @@ class MagicSession:
 
     async def _run(self, cell: Cell, text: str, values: Mapping[str, str]) -> Turn | None:
         if not text.strip():
-            self._show_usage(cell)
+            from ..rendering.report import Report, render_report
+
+            cell.display(render_report(Report("%copilot", note=USAGE)))
         self.widgets.probe(cell)
         if cell.traits.interrupts_children:
             keep_apart()
         turn = await self.kernel_session.run(cell, text.strip(), values)
         chat = self.kernel_session.runner.chat
         return Turn(turn, chat.undo.changes if chat else ()) if turn else None
-
-    def _show_usage(self, cell: Cell) -> None:
-        from ..rendering.report import Report, render_report
-
-        cell.display(render_report(Report("%copilot", note=USAGE)))
 
 
 def outcome(ended: Ended, *, interrupted: bool) -> tuple[Turn | None, BaseException | None]:

@@ -11,19 +11,17 @@ import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from ..notebook.live import KernelBusy, NotebookError, Output, RunResult
 from ..output.cell import Request
 from ..rendering.plain import whole
 from .cell_thread import CellThread, run_through
+from .front_end import ParentTracker
 from .progress_bars import with_bars
 from .run_outputs import END, MARK, RunOutputs
 from .runs import AWAITS, RUN_END_SECONDS, ExecutionCounts, Runs, exit_refused, kept
-
-if TYPE_CHECKING:
-    from .front_end import ParentTracker
 
 MAX_STREAM_CHARS = 1_000_000
 """Limit of each stream."""
@@ -148,9 +146,11 @@ class NotebookRuns(Runs):
             stack.enter_context(_tracebacks_sendable(shell))
             stack.enter_context(exit_refused(shell))
             if not is_cell:
-                stack.enter_context(_nothing_cleared(shell.display_pub))
+                # `clear_output` would clear the agent's answer, in the same cell.
+                stack.enter_context(kept(shell.display_pub, "clear_output"))
+                shell.display_pub.clear_output = lambda wait=False: None
+            stack.enter_context(kept(self, "active"))
             self.active = True
-            stack.callback(setattr, self, "active", False)
             yield
 
     @contextmanager
@@ -188,16 +188,6 @@ def _tracebacks_sendable(shell: Any) -> Iterator[None]:
         yield
 
 
-@contextmanager
-def _nothing_cleared(publisher: Any) -> Iterator[None]:
-    """`clear_output` would clear the agent's answer, in the same cell."""
-    publisher.clear_output = lambda wait=False: None
-    try:
-        yield
-    finally:
-        del publisher.clear_output
-
-
 # -- where IPython prints or captures what is shown: in a terminal, under `%%capture`, in another kernel --------------
 
 
@@ -219,18 +209,18 @@ class TerminalRuns(Runs):
         shell = self._shell
         if shell.should_run_async(code, transformed_cell=shell.transform_cell(code)):
             raise NotebookError(AWAITS)
-        self.active = True
         result, captured = None, None
         try:
             with (
+                kept(self, "active"),
                 self._counts.next() as number,
                 kept(shell.displayhook, "exec_result"),
                 exit_refused(shell),
                 capture_output() as captured,
             ):
+                self.active = True
                 result = self._interruptible(mark, code)
         finally:
-            self.active = False
             if captured is not None:
                 captured.show()  # type: ignore[no-untyped-call]
         return RunResult(number, result is not None and bool(result.success), tuple(_outputs(captured, result)))

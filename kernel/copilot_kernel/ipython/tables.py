@@ -38,7 +38,7 @@ def brief(value: Any) -> str:
     """The names of the columns, or the type of the elements."""
     if not _has_columns(value):
         return str(value.dtype)
-    return ", ".join(str(name) for name in _names(value)[:MAX_COLUMNS])
+    return ", ".join(str(name) for name in list(value.columns)[:MAX_COLUMNS])
 
 
 def attribute(value: Any, name: str) -> Any:
@@ -48,27 +48,18 @@ def attribute(value: Any, name: str) -> Any:
     return getattr(value, name)
 
 
-def item(value: Any, key: Any) -> Any:
-    """A column of a table or an element of an array. Raises LookupError, TypeError or ValueError if there is none."""
-    return value[key]
-
-
 def summary(value: Any, rows: int) -> str:
     """Columns with types and nulls, and the first rows."""
     if module_of(value) == "numpy":
         return _array(value, rows)
     if not _has_columns(value):
         return _column(value, rows)
-    names = _names(value)
+    names = list(value.columns)
     return "\n".join([*_columns(value, names), f"first {rows} rows:", *_head(value, names, rows)])
 
 
 def _has_columns(value: Any) -> bool:
     return any(type_name(base) == "DataFrame" for base in type.__getattribute__(type(value), "__mro__"))
-
-
-def _names(value: Any) -> list[Any]:
-    return list(value.columns)
 
 
 def _array(value: Any, rows: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,7 +39,10 @@ class Turn:
     @cached_property
     def code_blocks(self) -> tuple[CodeBlock, ...]:
         """The blocks of code in `text`, in their order."""
-        return tuple(_code_blocks(self.text))
+        from markdown_it import MarkdownIt
+
+        tokens = [each for each in MarkdownIt("commonmark").parse(self.text) if each.type in ("fence", "code_block")]
+        return tuple(CodeBlock(next(iter(each.info.split()), ""), each.content) for each in tokens)
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -110,11 +112,3 @@ class Turn:
         from ..rendering.entry import render_text
 
         return render_text("agent", self.text) if self.text.strip() else {"text/plain": repr(self)}
-
-
-def _code_blocks(markdown: str) -> Iterator[CodeBlock]:
-    from markdown_it import MarkdownIt
-
-    for token in MarkdownIt("commonmark").parse(markdown):
-        if token.type in ("fence", "code_block"):
-            yield CodeBlock(next(iter(token.info.split()), ""), token.content)

@@ -206,7 +206,7 @@ def _attribute(value: object, name: str) -> Any:
 def _item(value: Any, key: Any) -> Any:
     try:
         if tables.is_table(value):
-            return tables.item(value, key)
+            return value[key]  # a column, or an element
         if issubclass(type(value), dict) and dict.__contains__(value, key):
             return dict.get(value, key)
         base: Any = next((base for base in _SEQUENCES if issubclass(type(value), base)), None)

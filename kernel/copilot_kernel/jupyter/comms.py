@@ -9,7 +9,7 @@ from typing import Any
 import comm
 from comm.base_comm import BaseComm, CommManager
 
-from ..output.cell import Message, owner
+from ..output.cell import Message
 from ..rendering.plain import encodable
 
 
@@ -30,7 +30,7 @@ class KernelComm(BaseComm):
             msg_type,
             encodable({"data": data or {}, "comm_id": self.comm_id, **keys}),
             metadata=encodable(metadata or {}),
-            parent=owner.get() or kernel.get_parent("shell"),
+            parent=kernel.get_parent("shell"),
             ident=self.topic,
             buffers=buffers,
         )

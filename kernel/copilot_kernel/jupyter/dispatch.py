@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextvars import ContextVar
 from inspect import signature
 from typing import Any
 
-from ipykernel._version import kernel_protocol_version
 from ipykernel.kernelbase import Kernel
 
 from ..output.cell import Message, Request, message_type
@@ -50,6 +50,8 @@ class ConcurrentKernel(Kernel):
         self.changed_internals = changed_internals()
         # With what it does not know, such as IPython's namespace, traitlets warns, which may count as an error.
         super().__init__(**{name: options[name] for name in options if self.has_trait(name)})  # type: ignore[no-untyped-call]
+        if not isinstance(getattr(self, "_shell_parent", None), ContextVar):  # see `MessageChannel.owning`
+            self.changed_internals += ("_shell_parent",)
         for name in self.changed_internals:
             self.log.error("ipykernel has changed %s: widgets do not work while a cell runs", name)
 
@@ -102,15 +104,7 @@ class ConcurrentKernel(Kernel):
     @property
     def kernel_info(self) -> Message:
         """Return the info without "kernel subshells" (clicks would be handled in other threads) and "debugger"."""
-        return {
-            "protocol_version": kernel_protocol_version,
-            "implementation": self.implementation,
-            "implementation_version": self.implementation_version,
-            "language_info": self.language_info,
-            "banner": self.banner,
-            "help_links": self.help_links,
-            "supported_features": [],
-        }
+        return {**super().kernel_info, "supported_features": []}
 
     async def create_subshell_request(self, socket: Any, ident: Any, parent: Message) -> None:
         """Refuse, for clients that ask although the feature is not supported."""

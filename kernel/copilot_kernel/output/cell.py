@@ -7,16 +7,14 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import zmq
 from copilot_widgets.answers import GUARD_SECONDS
 
 from ..rendering.plain import encodable
+from ..rendering.report import CELL, Wording
 from .vs_code import traits_of
-
-if TYPE_CHECKING:
-    from ..rendering.report import Wording
 
 Message = dict[str, Any]
 Bundle = dict[str, Any]
@@ -29,11 +27,6 @@ BLANK: Bundle = {"text/plain": "", "text/html": ""}
 
 _END_OF_INPUT = "\x04"
 _POLL_SECONDS = 0.02
-
-
-owner: ContextVar[Message | None] = ContextVar("owner", default=None)
-"""The request that a widget's messages belong to, whatever message is being handled when they are sent. None outside of
-`Cell.owning`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +61,6 @@ class CellChannel(Protocol):
     @property
     def wording(self) -> Wording:
         """Words for what is typed in such a cell."""
-        from ..rendering.report import CELL
-
         return CELL
 
     def send(self, msg_type: str, content: Message, parent: Message) -> None:
@@ -99,12 +90,13 @@ class MessageChannel(CellChannel):
 
     @contextmanager
     def owning(self, parent: Message) -> Iterator[None]:
-        """`jupyter/comms.py` looks here for the request."""
-        token = owner.set(parent)
+        """Comms look into the context for the request that they belong to."""
+        shell_parent: ContextVar[Message] = self._kernel._shell_parent
+        token = shell_parent.set(parent)
         try:
             yield
         finally:
-            owner.reset(token)
+            shell_parent.reset(token)
 
     async def read_line(self, prompt: str, request: Request) -> str:
         """Ask as `CellChannel` says. A reply counts only if it is one to this question."""

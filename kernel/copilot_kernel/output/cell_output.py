@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
-from ..chat.turn_end import TurnEnd
+from ..chat import TurnEnd, TurnOutcome, View
 from ..commands.command_output import DECLINED, WIDEN_HINT, WIDENS, Apply, CommandOutput, Menu
 from ..errors import UsageError
 from ..views.other_questions import Confirmation
@@ -14,9 +13,6 @@ from .cell import Bundle, Cell
 from .display import Display, ask
 from .pickers import Pickers
 from .questions import Reporter
-
-if TYPE_CHECKING:
-    from ..chat import TurnOutcome, View
 
 NO = "Don't"
 

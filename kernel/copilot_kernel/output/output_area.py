@@ -51,7 +51,6 @@ class OutputArea(TurnOutput):
         self._later: dict[int, Entry] | None = None
         # From above.
         self._displayed: list[Slot] = []
-        self._loop = loop
         self._when_drawn: list[Callable[[], None]] = []
         # The status that is not shown yet, and from when on one is shown.
         self._status: str | None = None
@@ -66,19 +65,19 @@ class OutputArea(TurnOutput):
             self._later[entry.id] = entry
             return
         if entry.id not in self._unread:
-            self._pacer.wake(min(self._slots.rest(entry.id), self._loop.time() + UNREAD_SECONDS))
+            self._pacer.wake(min(self._slots.rest(entry.id), self._pacer.now + UNREAD_SECONDS))
         self._unread[entry.id] = entry
 
     async def drawn(self) -> None:
         """Draw everything that waits, step by step. What comes meanwhile waits for `settle`."""
-        await asyncio.sleep(self._held - self._loop.time())
+        await asyncio.sleep(self._held - self._pacer.now)
         self._pacer.stop()  # else both would draw in one turn of the event loop
         self._later = {}
         while self._unread:
-            self._read(self._loop.time() + STEP_SECONDS)
+            self._read(self._pacer.now + STEP_SECONDS)
             await asyncio.sleep(0)
         self._slots.end_streams()
-        while self._send_due(inf, self._loop.time() + STEP_SECONDS)[1]:
+        while self._send_due(inf, self._pacer.now + STEP_SECONDS)[1]:
             await asyncio.sleep(0)
 
     def open_question(self, shown: ShownQuestion) -> Callable[[Notice], None]:
@@ -100,7 +99,7 @@ class OutputArea(TurnOutput):
     def status(self, words: str) -> None:
         """Say what the turn is doing, or take that away. A turn that answers at once shows nothing of the kind."""
         self._status = words
-        self._status_at = min(self._status_at, self._loop.time() + STATUS_DELAY)
+        self._status_at = min(self._status_at, self._pacer.now + STATUS_DELAY)
         self._pacer.wake(self._status_at)
 
     def settle(self) -> None:
@@ -133,14 +132,14 @@ class OutputArea(TurnOutput):
 
         Never inside of the call: what came in one piece from the agent goes in one.
         """
-        self._pacer.next_at = max(self._held, self._loop.time() + after)
+        self._pacer.next_at = max(self._held, self._pacer.now + after)
         self._slots.hurry(self._pacer.next_at)
         self._pacer.wake()
 
     def _draw(self, everything: bool = False) -> None:
         """Send what changed and has rested; come back for the others."""
         self._pacer.stop()
-        now = self._loop.time()
+        now = self._pacer.now
         until = inf if everything else now + STEP_SECONDS
         self._read(until)
         if self._status is not None and self._status_at <= now:
@@ -171,7 +170,7 @@ class OutputArea(TurnOutput):
                 return sent, True  # those below must not come before it
             if is_due:
                 sent += self._send(slot)
-            if self._loop.time() > until:
+            if self._pacer.now > until:
                 return sent, True
         return sent, False
 
@@ -187,19 +186,19 @@ class OutputArea(TurnOutput):
                 _log.error("an entry could not be shown: %s %d: %s", type(entry).__name__, entry.id, trace(error))
             if is_read:
                 del self._unread[entry.id]
-            if self._loop.time() > until:
+            if self._pacer.now > until:
                 return
 
     def _prepared(self, slot: Slot, until: float) -> bool:
         """Render what the slot shows; False: not all of it until this time of the loop."""
         try:
-            return slot.prepare(self._cwd, lambda: self._loop.time() > until)
+            return slot.prepare(self._cwd, lambda: self._pacer.now > until)
         except Exception:
             return True  # it is reported when it is drawn
 
     def _send(self, slot: Slot) -> bool:
         """False: it looks as it did."""
-        began = self._loop.time()
+        began = self._pacer.now
         slot.dirty = False
         bundle = slot.picture(self._cwd)
         changed = bundle != slot.shown and not (slot.shown is None and slot.is_vacant)

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from ..acp.messages import Block, TextBlock
 from ..commands.chat_runner import ChatRunner
 from ..commands.command_context import CommandContext
 from ..config_reader import load_settings
@@ -25,7 +26,6 @@ from . import gateway
 from .notices import Notices
 
 if TYPE_CHECKING:
-    from ..acp.messages import Block
     from ..chat import Chat, TurnOutcome
     from ..commands.command_table import Command, Prompt
     from ..config import Settings
@@ -127,7 +127,7 @@ class KernelSession:
                 case command_table.Command(name):
                     self._pickers.close(name)
                     with self._asked_in(cell):
-                        await command_table.run(self.command_context, self._output(cell, self._confirmed), step)
+                        await command_table.run(self.command_context, self._output(cell), step)
                 case command_table.Prompt(text):
                     turn = await self._prompt(cell, key, text, values)
         return turn
@@ -151,10 +151,10 @@ class KernelSession:
     def _reporter(self) -> PageReporter:
         return self._notebook.reporter if self._notebook else PageReporter()
 
-    def _output(self, cell: Cell, confirmed: set[str]) -> CellOutput:
+    def _output(self, cell: Cell) -> CellOutput:
         from ..output.cell_output import CellOutput
 
-        return CellOutput(cell, self._reporter, self._pickers, confirmed)
+        return CellOutput(cell, self._reporter, self._pickers, self._confirmed)
 
     @cached_property
     def _reruns(self) -> Reruns:
@@ -173,8 +173,7 @@ class KernelSession:
         settings, reporter = self.command_context.settings, self._reporter
         reporter.begin(self._agent_title)
         blocks = await self._collect(text, values)
-        output = partial(self._output, cell, self._confirmed)
-        await self.notices.report_before_prompt(cell, self.command_context, output)
+        await self.notices.report_before_prompt(cell, self.command_context, self._output(cell))
         before = {*cell.shown}
         display = Display(cell, reporter, cwd=settings.folder, activity_timeout=settings.activity_timeout)
         try:
@@ -187,7 +186,6 @@ class KernelSession:
 
     async def _collect(self, text: str, values: dict[str, str]) -> list[Block]:
         """Collect what goes to the agent: the text, and what it mentions."""
-        from ..acp.messages import TextBlock
         from ..chat.attachments import mentions
         from . import context
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..config import UNREAD
@@ -55,7 +55,7 @@ class Notices:
         for notice in notices:
             cell.display(render_report(Report(note=notice.rstrip(), warns=True)))
 
-    async def report_before_prompt(self, cell: Cell, context: CommandContext, output: Callable[[], CellOutput]) -> None:
+    async def report_before_prompt(self, cell: Cell, context: CommandContext, output: CellOutput) -> None:
         """Report what waits, whether others can use the agent, and once what is not the default."""
         from ..acp.tcp import exposed_to
         from ..chat.introduction import introduction
@@ -74,6 +74,6 @@ class Notices:
             self.is_introduced, now = True, context.situation(cell.live)
             if line := await asyncio.to_thread(introduction, now.settings, now.in_force.mode):
                 cell.display(render_notice(Notice(-1, 0, "info", line)))
-            await offer_variables(context, output())
+            await offer_variables(context, output)
             if cell.traits.why_fixed and now.settings.notebook_tools:
                 cell.display(render_notice(Notice(-1, 0, "info", vs_code.AS_SAVED)))

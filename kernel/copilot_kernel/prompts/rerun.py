@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import places
 from ..acp.lenient import as_dict, as_dicts, as_str
+from ..chat import TurnOutcome
 from ..chat.net_changes import unchanged
 from ..chat.turn_record import METADATA_KEY, SCHEMA_MEMBER, SCHEMA_VERSION
 from ..config import Settings
@@ -26,9 +27,6 @@ from ..pages.page_reporter import PageReporter
 from ..pages.saved_notebook import read_saved
 from ..rendering.rerun import changed_words, render_kept, render_saved, render_sent
 from ..views.other_questions import Confirmation
-
-if TYPE_CHECKING:
-    from ..chat import TurnOutcome
 
 UNREAD = "what a newer Copilot Kernel has recorded (this one reads version {} of the record)"
 

@@ -69,7 +69,8 @@ async def run(context: CommandContext, command: Command) -> wire.SocketMessage:
     """Run `command`. Raises CopilotError."""
     if command.name in UNAVAILABLE and (command.rest or command.name != "agent"):
         raise UsageError(f"/{command.name} is not available in a chat.", UNAVAILABLE[command.name])
-    if command.name == "delete" and command.rest and context.state and context.state.id.startswith(command.rest):
+    state = context.conversation.state
+    if command.name == "delete" and command.rest and state and state.id.startswith(command.rest):
         raise UsageError("This conversation is open here.", "Start a /new one first.")
     output = OutputRecorder(live=command.name in DETAILED)
     if command.name == "help" and not command.rest:

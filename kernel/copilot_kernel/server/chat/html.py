@@ -66,8 +66,7 @@ class HtmlBatcher:
         self._grouped: set[int] = set()
         self._backlog: deque[Iterator[EntryHtml]] = deque()
         self._streams: dict[int, Stream] = {}
-        self._loop = asyncio.get_running_loop()
-        self._pacer = Pacer(self._loop, self.flush)
+        self._pacer = Pacer(asyncio.get_running_loop(), self.flush)
 
     def put(self, entry: Entry) -> None:
         """`entry` is new or changed."""
@@ -85,8 +84,8 @@ class HtmlBatcher:
         self._pacer.stop()
         dirty, self._dirty = self._dirty, later
         self._backlog.extend(self._changes(entry) for id, entry in dirty.items() if id not in later)
-        began, length = self._loop.time(), 0
-        while self._backlog and self._loop.time() - began < seconds:
+        began, length = self._pacer.now, 0
+        while self._backlog and self._pacer.now - began < seconds:
             length += self._send_next()
         self._pacer.next_at = self._pacer.rest(began, length)
         if self._backlog or self._dirty:
