@@ -149,6 +149,25 @@ def test_a_no_can_say_why_and_the_agent_goes_on_with_that(chat: Chat) -> None:
     expect(chat.log.locator(".question")).to_have_count(0)
 
 
+def test_a_form_that_opens_is_shown_whole_and_the_page_scrolls_no_further(chat: Chat) -> None:
+    chat.page.set_viewport_size({"width": 1280, "height": 560})
+    text = "\\n".join(f"line {number}" for number in range(60))
+    chat.send(f"demo: together create big.txt {text} ;; ask Another")
+    asked = chat.log.get_by_role("article", name="Question").first
+    opener = asked.get_by_role("button", name="Deny and say why…")
+    expect(chat.log.get_by_role("button", name="Allow once")).to_have_count(2)
+    opener.evaluate("each => each.scrollIntoView({ block: 'end' })")
+    opener.click()
+    reason = chat.log.get_by_role("textbox", name="Tell the agent what to do instead")
+    expect(reason).to_be_focused()
+    below = """each => document.querySelector('main').getBoundingClientRect().bottom
+      - each.closest('form').getBoundingClientRect().bottom"""
+    assert abs(reason.evaluate(below)) <= 1
+    chat.page.keyboard.press("Escape")
+    asked.get_by_role("button", name="Deny: big.txt").click()
+    chat.deny()
+
+
 def test_by_keyboard_alone(chat: Chat) -> None:
     expect(chat.page.get_by_label("Message")).to_be_focused()
     chat.page.keyboard.type("demo: ask")

@@ -56,9 +56,9 @@ def question(call: ToolCall = EDIT, **more: object) -> Question:
     return Question(call, OPTIONS, **more)  # type: ignore[arg-type]
 
 
-def card(context: BrowserContext, lab: Lab, asked: Question, name: str) -> Notebook:
-    """The card of `asked` in a notebook, ready to be pressed."""
-    lab.write(name, f"{HARNESS}\ncard = show(loads({dumps(asked)!r}))", kernel="python3")
+def card(context: BrowserContext, lab: Lab, asked: Question, name: str, *below: str) -> Notebook:
+    """The card of `asked` in a notebook, above cells `below`, ready to be pressed."""
+    lab.write(name, f"{HARNESS}\ncard = show(loads({dumps(asked)!r}))", *below, kernel="python3")
     notebook = Notebook.open(context, lab, name)
     notebook.run(0)
     notebook.cell(0).evaluate("cell => cell.querySelector('.jp-Cell-inputWrapper').remove()")
@@ -171,6 +171,39 @@ def test_a_no_with_a_reason_by_keyboard(context: BrowserContext, lab: Lab) -> No
     notebook.page.keyboard.type("today.")
     notebook.page.keyboard.press("Shift+Enter")
     expect(notebook.output(0)).to_contain_text(re.compile(r"denied by you: “Not\s+today\.”"))
+
+
+FRAME = """output => {
+  const card = output.querySelector('.copilot-question');
+  const pane = card.closest('.jp-WindowedPanel-outer, .jp-Notebook').getBoundingClientRect();
+  const form = [...card.querySelectorAll('.copilot-entry')].find(each => each.offsetParent)?.getBoundingClientRect();
+  const [lines] = [...output.querySelectorAll('.copilot-asked pre')].reverse();
+  const below = form ? pane.bottom - form.bottom : 0;
+  return [lines.getBoundingClientRect().bottom - pane.top, below].map(Math.round);
+}"""
+"""Of a card: how far below the top of the page its diff ends, and how far above the bottom its open form does."""
+
+
+@pytest.mark.parametrize("height", [560, 700])
+def test_a_form_that_opens_is_shown_whole_and_the_page_scrolls_no_further(
+    context: BrowserContext, lab: Lab, height: int
+) -> None:
+    diff = Diff("/project/a.py", None, "".join(f"line{number} = {number}\n" for number in range(60)))
+    asked = question(replace(EDIT, content=(diff,)))
+    notebook = card(context, lab, asked, f"card-scroll-{height}.ipynb", *["pass\n" * 40] * 2)
+    notebook.page.set_viewport_size({"width": 1280, "height": height})
+    notebook.output(0).locator("details").first.evaluate("each => { each.open = true; }")
+    opener = notebook.button(0, "Deny and say why…")
+    opener.evaluate("each => each.closest('.copilot-question').scrollIntoView({ block: 'end' })")
+    opener.click()
+    field = notebook.output(0).get_by_label("Tell the agent what to do instead", exact=True)
+    expect(field).to_be_focused()
+    expect(field).to_have_attribute("placeholder", "Enter sends")
+    end, below = notebook.output(0).evaluate(FRAME)
+    assert (end > 200, abs(below) <= 1) == (True, True)
+    notebook.page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    assert notebook.output(0).evaluate(FRAME)[0] == end
 
 
 def test_a_rule_is_changed_doubted_and_saved(context: BrowserContext, lab: Lab) -> None:

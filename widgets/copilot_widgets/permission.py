@@ -58,8 +58,8 @@ class Editor:
         self.opener.add_class(_QUIET)
 
     def _open(self) -> None:
-        self.box.layout.display = None
         self._on_toggle(True)
+        self.box.layout.display = None
         self._first.focus()
 
     def _unfold(self) -> None:

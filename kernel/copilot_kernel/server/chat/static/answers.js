@@ -105,7 +105,8 @@ function textAnswer(name, answer, row, settle, moved) {
     form.hidden = !open;
     row.hidden = open;
     complaint.textContent = '';
-    /** @type {HTMLElement | null} */ (open ? form.querySelector('button, textarea') : opener)?.focus();
+    /** @type {HTMLElement | null} */ (open ? form.querySelector('button, textarea') : opener)?.focus({ preventScroll: true });
+    form.scrollIntoView({ block: 'nearest' });
     moved();
   };
   const opener = button(answer.label, answer.hint, () => show(true));
@@ -156,8 +157,16 @@ function element(tag, className, text = '') {
 /** In answers that are open: Enter in a field sends what allows nothing, Alt-Enter breaks the line, Esc goes back. */
 export function answerByKeys() {
   window.addEventListener('focusin', ({ target }) => {
-    if (target instanceof HTMLTextAreaElement && target.closest(FORM) && !isGuarded(target)) target.placeholder ||= 'Enter sends';
+    if (target instanceof HTMLTextAreaElement && target.closest(FORM) && !isGuarded(target)) target.placeholder = 'Enter sends';
   });
+  const opened = new MutationObserver(changes => changes.forEach(({ target }) => {
+    if (target instanceof HTMLElement && target.matches(FORM)) target.scrollIntoView({ block: 'nearest' });
+  }));
+  // A form of widgets is shown whole before its field gets the focus, for which the browser would scroll further.
+  window.addEventListener('click', ({ target }) => {
+    const card = target instanceof HTMLElement ? target.closest('.copilot-question') : null;
+    if (card) opened.observe(card, { attributeFilter: ['style'], subtree: true });
+  }, true);
   // Before the page's own keys.
   window.addEventListener('keydown', event => {
     const field = event.target;
@@ -187,7 +196,7 @@ function isGuarded(field) {
 
 /** A widget's field sends its text when it is left. @param {HTMLElement} made */
 function press(made) {
-  made.focus();
+  made.focus({ preventScroll: true });
   made.click();
   return true;
 }
