@@ -215,3 +215,21 @@ def test_axe_finds_nothing_serious_in_either_theme(chromium: Browser, chat_serve
     found += findings(chat.page, "body")
     context.close()
     assert found == []
+
+
+PARTS = """() => ['.name', '#link', '#recent', '#new'].map(part => {
+  const { left, right } = document.querySelector(part).getBoundingClientRect();
+  return [Math.round(left), Math.round(right)];
+}).flat()"""
+CUT = "part => part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight"
+
+
+@pytest.mark.parametrize("width", [280, 320, 400, 640, 700])
+def test_in_a_narrow_page_nothing_of_its_head_stands_over_another_part_and_the_field_says_what_it_is_for(
+    chat: Chat, width: int
+) -> None:
+    chat.page.set_viewport_size({"width": width, "height": 640})
+    places = chat.page.evaluate(PARTS)
+    assert places == sorted(places)
+    assert [chat.page.locator(part).evaluate(CUT) for part in (".name", "#text")] == [False, False]
+    expect(chat.page.get_by_role("heading", name="Copilot chat")).to_have_count(1)
