@@ -5,7 +5,8 @@ from copilot_kernel.acp.messages import Location, PermissionOption
 from copilot_kernel.config import PERMISSION_MODES, Settings
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import UsageError
-from copilot_kernel.permissions.policy import rule_doubt, rule_problem
+from copilot_kernel.permissions.offers import rule_problem
+from copilot_kernel.permissions.policy import rule_doubt
 from copilot_kernel.permissions.question import Question, RuleOffer
 from copilot_kernel.permissions.rulebook import EVERY_COMMAND, Rulebook, StatedRule, check
 

@@ -24,7 +24,7 @@ mcp__github__create_issue ¦ mcp__github__* ¦ mcp__my-server__tool.x
 def test_a_rule_keeps_its_text_and_knows_what_it_is_about(text: str) -> None:
     rule = parse(text)
     tool = "mcp" if text.startswith("mcp") else text.partition("(")[0]
-    assert (rule.text, rule.tool, rule.is_bare) == (text, tool, text == tool)
+    assert (rule.text, rule.tool) == (text, tool)
     assert Rules.read([text])[1] == ()
 
 

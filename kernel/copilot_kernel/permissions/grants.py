@@ -34,12 +34,8 @@ def grant(request: PolicyRequest) -> Grant:
     name = request.given.tool or ""
     if rule := next((rule for rule in request.context.rules.allow if rule.covers_tool(name)), None):
         return _tool_grant(request, rule)
-    if request.call.kind in FILE_KINDS:
-        return _file_grant(request)
-    if request.call.kind == "execute":
-        return _command_grant(request)
-    if request.call.kind == "fetch":
-        return _address_grant(request)
+    if by_kind := _BY_KIND.get(request.call.kind):
+        return by_kind(request)
     subject = (
         f"covers the tool {request.given.tool}"
         if request.given.tool
@@ -156,6 +152,9 @@ def _protected(path: ResolvedPath, request: PolicyRequest, *, changes: bool) -> 
 
 
 _ACTS = {"read": "reading", "search": "searching", "edit": "changes to", "delete": "deleting", "move": "moving"}
+
+
+_BY_KIND = {**dict.fromkeys(FILE_KINDS, _file_grant), "execute": _command_grant, "fetch": _address_grant}
 
 
 def _no_rule(request: PolicyRequest, path: ResolvedPath, kind: str) -> str:

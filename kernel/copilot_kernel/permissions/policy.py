@@ -18,7 +18,7 @@ from ..system import drives
 from ..system.drives import policy_path
 from . import call_input
 from .grants import BYPASS, Grant, grant, is_trusted
-from .offers import offers, rule_problem
+from .offers import offers
 from .programs import starts_programs
 from .question import Question, RuleOffer
 from .remote import added_hosts
@@ -238,20 +238,3 @@ def rule_doubt(text: str, question: Question, root: str, home: str = "") -> str 
     known = replace(start, real={path: path for path in paths(question.call, start)})
     decision = decide(question.call, question.options, known)
     return None if decision.outcome == "allow" else f"By itself this rule does not allow this call: {decision.reason}"
-
-
-class RuleReview:
-    """Review of rules that the user enters in `question`. A doubtful rule is accepted the second time."""
-
-    def __init__(self, question: Question) -> None:
-        self._question, self._doubted = question, ""
-
-    def complaint(self, rule: str, root: str, home: str) -> str:
-        """Return why `rule` is not accepted in the project `root`; empty if it is accepted."""
-        if problem := rule_problem(rule):
-            return problem
-        doubt = rule_doubt(rule, self._question, root, home)
-        if not doubt or rule == self._doubted:
-            return ""
-        self._doubted = rule
-        return f"{doubt} Add it again if you mean it."

@@ -57,10 +57,6 @@ class Rule:
     # None: every tool of the server.
     server_tool: str | None = None
 
-    @property
-    def is_bare(self) -> bool:
-        return self.tool != "mcp" and not (self.command or self.path or self.domain)
-
     def covers_tool(self, name: str) -> bool:
         """True if `name` (`mcp__server__tool`) is the tool of this rule, or one of its server's."""
         if self.tool != "mcp":
@@ -75,9 +71,9 @@ class Rule:
             return breadth_warning(self.command.words, is_open=self.command.is_open)
         files = "every file" if self.path and self.path.base == "system" else "all of your files"
         warnings = (
-            (self.is_bare and self.tool == "Bash", EVERY_COMMAND),
+            (self.text == "Bash", EVERY_COMMAND),
             (
-                self.is_bare and self.tool == "WebFetch",
+                self.text == "WebFetch",
                 "This rule allows every address, also those of this computer and its network.",
             ),
             (self.path and self.path.is_everything, f"This rule allows {files}."),

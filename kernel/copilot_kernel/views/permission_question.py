@@ -13,6 +13,7 @@ from msgspec import to_builtins
 from ..conversation.model import Notice
 from ..environment import environment_of
 from ..permissions import policy
+from ..permissions.offers import rule_problem
 from ..permissions.question import PermissionAnswer, Question
 from ..rendering.answers import answers_to
 from ..rendering.markup import Bundle
@@ -39,7 +40,7 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         self.question = question = view.question
         super().__init__(view.headline, question.call.id if question.call else None)
         self.languages = view.languages
-        self._review = policy.RuleReview(question)
+        self._doubted = ""
 
     @cached_property
     def answers(self) -> Answers:
@@ -66,16 +67,27 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
         Return what is wrong with the rule, if anything is; then the question stays open. Only rules that were offered
         so are saved: their words have said what they mean in other projects.
         """
-        answer, root = PermissionAnswer(self.question.options[reply.option], "you"), self.view.root
+        answer = PermissionAnswer(self.question.options[reply.option], "you")
         if answer.rejects:
             answer = replace(answer, feedback=reply.reason)
         elif reply.rule and self.question.call:
-            if complaint := self._review.complaint(reply.rule, root, str(environment_of(root).home)):
+            if complaint := self._complaint(reply.rule):
                 return visible_text(quoted(complaint))
             is_saved = any((each.rule, each.keep) == (reply.rule, "settings") for each in self.question.offers)
             answer = replace(answer, rule=reply.rule, keep=reply.keep if is_saved else "session")
         self.settle(answer)
         return ""
+
+    def _complaint(self, rule: str) -> str:
+        """Return why `rule` is not accepted; empty if it is. A doubtful one is accepted the second time."""
+        if problem := rule_problem(rule):
+            return problem
+        root = self.view.root
+        doubt = policy.rule_doubt(rule, self.question, root, str(environment_of(root).home))
+        if not doubt or rule == self._doubted:
+            return ""
+        self._doubted = rule
+        return f"{doubt} Add it again if you mean it."
 
     async def read_lines(self, ask: AskLine) -> PermissionAnswer:
         return await read_line(ask, line_prompt(self.question), partial(typed_answer, self.question))
