@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from copilot_widgets.answers import AnswerButton, Answers, TextAnswer
 
-from ..acp.messages import PermissionOption
 from ..permissions.question import Question
 from .permission_options import (
     STANDING,
@@ -35,7 +34,8 @@ EMPTY_RULE = "Write a rule, or go back."
 WRITE_RULE = "Write a rule"
 OWN_RULE = "A rule that you write applies to this conversation."
 REMEMBER = "Let {} remember it"
-_ORDER = ("allow_once", "reject_once")
+# By kind; the others come after them, and those of one rank in the agent's order.
+_RANKS = {"allow_once": 0, "reject_once": 1}
 
 
 def answers_to(view: QuestionView) -> Answers:
@@ -56,7 +56,7 @@ def answers_to(view: QuestionView) -> Answers:
 
 def _choices(view: QuestionView, *, is_calm: bool) -> Iterator[AnswerButton]:
     question, options, amount = view.question, view.question.options, view.folded_amount
-    for number in sorted(range(len(options)), key=lambda number: _rank(options[number])):
+    for number in sorted(range(len(options)), key=lambda number: _RANKS.get(options[number].kind, len(_RANKS))):
         option = options[number]
         if is_for_a_reason(option, options):
             continue
@@ -72,11 +72,6 @@ def _choices(view: QuestionView, *, is_calm: bool) -> Iterator[AnswerButton]:
             is_guarded=not option.rejects,
             is_remembered=is_kept,
         )
-
-
-def _rank(option: PermissionOption) -> int:
-    """Return the rank of an answer in the row; those of one rank stay in the agent's order."""
-    return _ORDER.index(option.kind) if option.kind in _ORDER else len(_ORDER)
 
 
 def _reason(reject: int, about: str) -> TextAnswer:

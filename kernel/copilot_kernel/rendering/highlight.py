@@ -162,9 +162,6 @@ def _aliases() -> frozenset[str]:
 
 @cache
 def _colour(kind: Any) -> str:
-    while kind is not None:
-        colour = _COLOURS.get(str(kind).removeprefix("Token."))
-        if colour:
-            return colour
-        kind = kind.parent
-    return ""
+    """The colour of a type of token, or of the nearest type above it that has one."""
+    names = (str(each).removeprefix("Token.") for each in reversed(kind.split()))
+    return next((_COLOURS[name] for name in names if name in _COLOURS), "")

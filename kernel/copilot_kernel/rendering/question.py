@@ -192,15 +192,9 @@ class QuestionView:
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
         """Everything but the head, in the order in which it is read."""
-        return tuple(self._all_parts())
-
-    def _all_parts(self) -> Iterator[Part]:
-        yield from (*self._asked(), *self._facts())
-        for colour, line in self._warnings:
-            html = f'<div style="color:{colour};margin:4px 0">⚠ {exposed(line)}</div>'
-            yield Part("Warning", line if colour == RED else "", html)
-        yield Part("Reach", self.question.sandbox, muted(self.question.sandbox))
-        yield from self._reasons()
+        warnings = (_warning(colour, line) for colour, line in self._warnings)
+        reach = Part("Reach", self.question.sandbox, muted(self.question.sandbox))
+        return (*self._asked(), *self._facts(), *warnings, reach, *self._reasons())
 
     @property
     def _warnings(self) -> Iterator[tuple[str, str]]:
@@ -282,6 +276,11 @@ def render_confirmation(title: str, name: str = "") -> Bundle:
     """A question of our own, without its buttons. `name` is an additional class."""
     html = row(_MARK, span(title, "font-weight:bold")) + without_buttons(muted(OPEN))
     return bundle(card(html, AMBER, f"{ASKED} {name}".strip()), f"{title}\n{OPEN}")
+
+
+def _warning(colour: str, line: str) -> Part:
+    html = f'<div style="color:{colour};margin:4px 0">⚠ {exposed(line)}</div>'
+    return Part("Warning", line if colour == RED else "", html)
 
 
 def _fact(name: str, *values: LocatedPath, font: str = "", in_view: bool = True) -> Part:
