@@ -77,7 +77,7 @@ def test_only_so_many_turns_are_kept_and_what_comes_late_for_the_others_belongs_
 def test_what_comes_after_the_end_belongs_to_the_last_turn() -> None:
     ended = end_turn(play(say("Do")), "end_turn")
     assert play(say("ne"), start=ended).entries[1:] == (Message(1, 1, "agent", GrowingText("Done")),)
-    assert play(say("new"), start=turn(ended, "2")).of_turn(2) == (
+    assert play(say("new"), start=turn(ended, "2")).entries.of_turn(2) == (
         (Message(2, 2, "user", GrowingText("2")), Message(3, 2, "agent", GrowingText("new")))
     )
 

@@ -18,7 +18,7 @@ import anyio
 from .. import __version__
 from ..errors import AgentRefused, AgentStartFailed, ResourceNotFound, UsageError
 from .agent_errors import SLOW, AgentErrors, adding_sign_in
-from .compose import compose_block, compose_initialize, compose_value
+from .compose import compose_block, compose_initialize
 from .connection import RpcConnection, WireLog
 from .handlers import ClientHandlers, read_chunk
 from .jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
@@ -258,7 +258,8 @@ class Session:
         return answer
 
     async def _set_option(self, member: str, option_id: str, value: str | bool) -> Any:
-        return await self._request("session/set_config_option", **{member: option_id, **compose_value(value)})
+        typed = {"type": "boolean"} if isinstance(value, bool) else {}
+        return await self._request("session/set_config_option", **{member: option_id, **typed, "value": value})
 
     async def _request(self, method: str, **more: Any) -> Any:
         return await self._connection.request(method, {"sessionId": self.id, **more})

@@ -62,10 +62,5 @@ def compose_block(block: Block) -> Json:
             return raw if isinstance(raw, dict) else {"type": "text", "text": str(raw)}
 
 
-def compose_value(value: str | bool) -> Json:
-    """The members of `session/set_config_option` for an option's value."""
-    return {"type": "boolean", "value": value} if isinstance(value, bool) else {"value": value}
-
-
 def _given(**members: Any) -> Json:
     return {name: value for name, value in members.items() if value not in ("", None)}

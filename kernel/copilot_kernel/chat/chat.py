@@ -295,7 +295,7 @@ class Chat:
             number=now.turn,
             stop_reason=stop_reason,
             text=now.answer,
-            tool_calls=tuple(e for e in now.of_turn(now.turn) if isinstance(e, ToolCall)),
+            tool_calls=tuple(e for e in now.entries.of_turn(now.turn) if isinstance(e, ToolCall)),
             session_id=now.state.id if now.state else "",
             agent=(info.title or info.name) if info else "",
             model=(now.state.model if now.state else None) or "",

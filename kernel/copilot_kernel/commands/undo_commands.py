@@ -147,7 +147,7 @@ def _report(context: CommandContext, plan: UndoPlan, cells: CellPlan, note: str 
     ran = f"Not undone: {count} ({named(commands)})." if commands else ""
     if note and commands and not (rows or plan.turn.files or plan.turn.cells.changes):
         ran, note = "", ONLY_RAN.format(count)
-    said = context.situation().conversation.of_turn(plan.turn.number)
+    said = context.situation().conversation.entries.of_turn(plan.turn.number)
     prompt = next((one_line(str(each.text)) for each in said if isinstance(each, Message)), "")
     prompt = f"{prompt[:MAX_PROMPT_CHARS]}…" if len(prompt) > MAX_PROMPT_CHARS else prompt
     names = [str(name) for name, outcome, _ in rows if outcome != LEFT]

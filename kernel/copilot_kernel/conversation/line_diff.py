@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal, NamedTuple, cast
 
 from .excerpt import Excerpt
@@ -50,14 +50,9 @@ class Change:
     is_rough: bool = False
     left_out: tuple[int, int] = (0, 0)
 
-    @cached_property
-    def _counts(self) -> Counter[str]:
-        added, removed = self.left_out
-        return Counter(line.mark for line in self.lines) + Counter({"+": added, "-": removed})
-
-    def count(self, mark: Mark) -> int:
+    def count(self, mark: Literal["+", "-"]) -> int:
         """Number of lines with that mark."""
-        return self._counts[mark]
+        return sum(line.mark == mark for line in self.lines) + self.left_out["+-".index(mark)]
 
     def same_edit(self, other: Change) -> bool:
         """Both add and remove the same lines, whatever the context."""

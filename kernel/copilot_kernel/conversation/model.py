@@ -333,14 +333,10 @@ class Conversation(Struct, frozen=True):
     title: str = ""
     usage: UsageUpdate | None = None
 
-    def of_turn(self, turn: int) -> tuple[Entry, ...]:
-        """The entries of turn `turn`."""
-        return self.entries.of_turn(turn)
-
     @property
     def answer(self) -> str:
         """The agent's messages of the last turn, as Markdown, with blank lines between them."""
-        messages = (entry for entry in self.of_turn(self.turn) if isinstance(entry, Message))
+        messages = (entry for entry in self.entries.of_turn(self.turn) if isinstance(entry, Message))
         return "\n\n".join(str(message.text) for message in messages if message.speaker == "agent")
 
     def call(self, call_id: str) -> ToolCall | None:

@@ -85,7 +85,7 @@ def end_turn(before: Conversation, stop_reason: str) -> Conversation:
     turn ended, and accepts a later `completed` or `failed` from the agent.
     """
     after = replace(before, live=False)
-    for each in before.of_turn(before.turn):
+    for each in before.entries.of_turn(before.turn):
         if isinstance(each, Message) and each.half:  # nothing follows: it is shown as what it is
             after = after.with_entry(replace(each, text=each.text.append(each.half), half=""))
     for call in before.entries.unfinished():

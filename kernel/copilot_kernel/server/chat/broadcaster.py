@@ -216,7 +216,7 @@ class Broadcaster:
 
     def _replay_turn(self, conversation: Conversation) -> Iterator[Update]:
         """Yield the updates of unfinished entries first, then the others; the newest first, since not all may fit."""
-        newest_first = reversed(conversation.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:])
+        newest_first = reversed(conversation.entries.of_turn(conversation.turn)[-MAX_REPLAYED_ENTRIES:])
         for entry in sorted(newest_first, key=_is_over):
             yield from reversed([*self._feed.again(entry)])
 
