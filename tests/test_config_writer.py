@@ -8,20 +8,21 @@ from pathlib import Path
 
 import pytest
 from copilot_kernel import config_writer
-from copilot_kernel.config_writer import LOCKED, add_to_list, change_setting, lock_file
+from copilot_kernel.config_writer import LOCKED, add_to_list, change_setting
 from copilot_kernel.environment import environment_of
 from copilot_kernel.errors import UsageError
 from copilot_kernel.places import user_file
 from filelock import FileLock
 
 FILE = "copilot_kernel.json"
+LOCK = f".{FILE}.lock"
 
 
 def test_a_new_file_is_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "config"))
     file = add_to_list("allow", "Read", user_file(environment_of(str(tmp_path))))
     assert (file, json.loads(file.read_text())) == (tmp_path / "config" / FILE, {"version": 1, "allow": ["Read"]})
-    assert (stat.S_IMODE(file.stat().st_mode), set(file.parent.iterdir())) == (0o600, {file, lock_file(file)})
+    assert (stat.S_IMODE(file.stat().st_mode), set(file.parent.iterdir())) == (0o600, {file, file.with_name(LOCK)})
 
 
 def test_what_else_is_in_the_file_stays_and_so_do_its_mode_bits(tmp_path: Path) -> None:
@@ -47,7 +48,7 @@ def test_what_is_not_understood_is_left_as_it_is(tmp_path: Path, text: str) -> N
     with pytest.raises(UsageError, match=str(file)) as error:
         add_to_list("allow", "Read", file)
     assert (file.read_text(), bool(error.value.hint)) == (text, True)
-    assert set(tmp_path.iterdir()) == {file, lock_file(file)}
+    assert set(tmp_path.iterdir()) == {file, file.with_name(LOCK)}
 
 
 def test_a_place_that_cannot_be_written_is_an_error_with_a_reason(tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_two_kernels_that_save_at_once_both_do(tmp_path: Path) -> None:
 
 def test_a_lock_that_is_never_given_up_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config_writer, "LOCK_SECONDS", 0.05)
-    with FileLock(lock_file(tmp_path / FILE), thread_local=False):
+    with FileLock(tmp_path / LOCK, thread_local=False):
         with pytest.raises(UsageError, match=re.escape(LOCKED.format(tmp_path / FILE))):
             add_to_list("allow", "Read", tmp_path / FILE)
         assert not (tmp_path / FILE).exists()

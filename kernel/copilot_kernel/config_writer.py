@@ -42,9 +42,10 @@ def change_setting(name: str, change: Callable[[Any], Any], file: Path) -> Path:
     from filelock import FileLock, Timeout
 
     file = Path(os.path.realpath(file))
+    lock = file.with_name(f".{file.name}.lock")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(lock_file(file), timeout=LOCK_SECONDS, poll_interval=LOCK_PAUSE_SECONDS, thread_local=False):
+        with FileLock(lock, timeout=LOCK_SECONDS, poll_interval=LOCK_PAUSE_SECONDS, thread_local=False):
             values, mode = _read(file)
             changed = {**values, name: change(values.get(name))}
             if changed[name] is None:
@@ -62,11 +63,6 @@ def change_setting(name: str, change: Callable[[Any], Any], file: Path) -> Path:
         message = f"{file} cannot be written: {error.strerror or error}."
         raise UsageError(message, "Check the file's permissions.") from error
     return file
-
-
-def lock_file(file: Path) -> Path:
-    """The file that is locked while `file` is changed."""
-    return file.with_name(f".{file.name}.lock")
 
 
 def _read(file: Path) -> tuple[dict[str, Any], int]:

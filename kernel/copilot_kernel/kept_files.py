@@ -43,9 +43,9 @@ def write_file(file: Path, values: Mapping[str, Any], version: int = 1, *, sync:
     replace_file(file, json.dumps(members), 0o600, sync=sync)
 
 
-def remove_file(file: Path, known: int = 1) -> None:
+def remove_file(file: Path) -> None:
     """Remove `file`, if it is there. Raises OSError."""
-    _present(file, known)
+    _present(file, 1)
     file.unlink(missing_ok=True)
 
 

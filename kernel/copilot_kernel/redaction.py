@@ -80,13 +80,10 @@ class Redactor:
 
     def _json(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {self._key(name): self._member(name, inner) for name, inner in _beside_its_name(value).items()}
+            return {self._json(name): self._member(name, inner) for name, inner in _beside_its_name(value).items()}
         if isinstance(value, list):
             return [self._json(inner) for inner in value]
         return self.text(value) if isinstance(value, str) else value
-
-    def _key(self, name: Any) -> Any:
-        return self.text(name) if isinstance(name, str) else name
 
     def _member(self, name: Any, value: Any) -> Any:
         """An MCP server's `env` and `headers` lose all their values."""

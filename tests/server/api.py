@@ -79,7 +79,7 @@ class Api:
 
     @property
     def agents(self) -> int:
-        return int(self.pool.running)
+        return len(self.pool.hubs)
 
     @property
     def sessions(self) -> int:

@@ -123,7 +123,7 @@ class Broker:
             self._cancel_request(kernel, wire.named(message.params).request)
         elif message.method == wire.RETIRE:
             self.retire(kernel)
-        elif self._owns(kernel, wire.named(message.params).session):
+        elif not (session := wire.named(message.params).session) or self._owner(session) is kernel:
             self._host.send(wire.whole(line))
 
     def _take_request(self, kernel: BrokerKernel, message: WireMessage, line: Line) -> None:
@@ -143,11 +143,6 @@ class Broker:
                 session = self._own(id, kernel)
             self._beginning += method in _BEGINNING
             self._request(_Request(kernel, wire.id_of(message), method, session, opens), message.params)
-
-    def _owns(self, kernel: BrokerKernel, id: str) -> bool:
-        """Return True if the kernel owns the session that a message names, or if it names none."""
-        session = self._sessions.get(id)
-        return not id or (session is not None and session.owner is kernel)
 
     def _cancel_request(self, kernel: BrokerKernel, id: Id) -> None:
         for number, request in self._requests.items():

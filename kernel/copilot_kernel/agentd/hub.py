@@ -74,7 +74,9 @@ class Client:
 
     async def receive(self) -> bytes:
         """Wait for the next lines; empty at the end. Not before the next call do they count as read."""
-        self._count_given()
+        self.unread -= self._given
+        self._given = 0
+        self._hub.was_read.set()
         while not self._waiting:
             if self.over.is_set():
                 return b""
@@ -85,11 +87,6 @@ class Client:
             lines.append(self._waiting.popleft())
             self._given += len(lines[-1])
         return b"".join(lines)
-
-    def _count_given(self) -> None:
-        self.unread -= self._given
-        self._given = 0
-        self._hub.was_read.set()
 
     def send(self, line: bytes) -> None:
         if self.over.is_set():

@@ -41,16 +41,13 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if not words:
         parser.print_help()
         parser.exit()
-    server_options = [word for word in words if words[0] == "serve" and _is_for_server(word)]
+    options = (word for word in words if words[0] == "serve" and word.startswith("-"))
+    server_options = [option for option in options if option.partition("=")[0] not in _OF_SERVE]
     arguments = parser.parse_args([word for word in words if word not in server_options])
     if server_options and arguments.action not in (None, "start"):
         parser.error(f"unrecognized arguments: {' '.join(server_options)}")
     arguments.server_options = server_options
     return arguments
-
-
-def _is_for_server(word: str) -> bool:
-    return word.startswith("-") and word.partition("=")[0] not in _OF_SERVE
 
 
 def build() -> argparse.ArgumentParser:

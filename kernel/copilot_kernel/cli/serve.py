@@ -31,7 +31,7 @@ STOPPED = "stopped: no server with this extension is running"
 START_SECONDS = 60.0
 STATUS_SECONDS = 5.0
 POLL_SECONDS = 0.05
-MAIN = "from copilot_kernel.server.app import main; main()"
+MAIN = "from copilot_kernel.server import main; main()"
 
 Server = dict[str, Any]
 

@@ -18,7 +18,7 @@ from ..acp.jsonrpc import INVALID_PARAMS, NOT_FOUND, RequestFailed, method_not_f
 from ..acp.transport import Transport
 from ..errors import AgentExited
 from . import demo_session as saved
-from .demo_session import DemoSession, Json, Menu, usual_menu
+from .demo_session import MENU, DemoSession, Json, Menu
 from .scenes import play
 from .stage import Rejected, Stage, TurnEnded
 
@@ -56,7 +56,7 @@ Answer = Coroutine[Any, Any, Any]
 class DemoAgent:
     """The demo agent for one client. `menu` is what sessions offer to choose."""
 
-    def __init__(self, client: RpcConnection, tasks: TaskGroup, menu: Menu = usual_menu) -> None:
+    def __init__(self, client: RpcConnection, tasks: TaskGroup, menu: Menu = lambda chosen: MENU) -> None:
         self.sessions: dict[str, DemoSession] = {}
         self._client, self._tasks, self._menu = client, tasks, menu
         self._running: dict[str, anyio.CancelScope] = {}

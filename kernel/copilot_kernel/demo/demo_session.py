@@ -60,11 +60,6 @@ MENU: Sequence[Json] = (
 )
 
 
-def usual_menu(chosen: Mapping[str, Any]) -> Sequence[Json]:
-    """The demo agent's own menu: a mode and a model."""
-    return MENU
-
-
 def values(option: Json) -> list[Any]:
     """Values of the option, the default first."""
     groups = [each.get("options", [each]) for each in option.get("options", ())]
@@ -80,7 +75,7 @@ class DemoSession:
 
     id: str
     cwd: Path
-    menu: Menu = usual_menu
+    menu: Menu
     records: list[Json] = field(default_factory=list)
     servers: Sequence[Any] = ()
     allowed: set[tuple[str, str]] = field(default_factory=set)
@@ -188,11 +183,10 @@ def texts(blocks: Sequence[Any]) -> list[str]:
 
 def load(id: Any) -> list[Json]:
     """The records of the saved session `id`; empty if there is none with a prompt."""
-    if not isinstance(id, str) or not _ID.fullmatch(id):
-        return []
-    with suppress(FileNotFoundError, NotADirectoryError), _path(id).open("rb") as lines:
-        records = list(_records(lines))
-        return records if newest(records, "prompt") else []
+    if isinstance(id, str) and _ID.fullmatch(id):
+        with suppress(FileNotFoundError, NotADirectoryError), _path(id).open("rb") as lines:
+            records = list(_records(lines))
+            return records if newest(records, "prompt") else []
     return []
 
 

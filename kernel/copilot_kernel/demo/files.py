@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import anyio
@@ -115,8 +115,7 @@ async def running(command: str, cwd: Path) -> AsyncIterator[tuple[ProcessTree, P
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     env = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"}
     reading, writing = os.pipe()
-    pipe = PipeReader(reading)
-    try:
+    with closing(PipeReader(reading)) as pipe:
         try:
             process = await start((*SHELL, command), (subprocess.DEVNULL, writing, writing), cwd=cwd, env=env)
         finally:
@@ -128,5 +127,3 @@ async def running(command: str, cwd: Path) -> AsyncIterator[tuple[ProcessTree, P
             with anyio.move_on_after(2, shield=True):
                 await process.wait()
             process.release()
-    finally:
-        pipe.close()

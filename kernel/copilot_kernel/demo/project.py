@@ -13,7 +13,6 @@ TAKEN = f"there is already a `{FOLDER}` here that I did not make, so I leave eve
 LINKED = "`{}` is a link, so I leave everything as it is"
 CODE, TESTS, NOTES = (f"{FOLDER}/{name}" for name in ("fibonacci.py", "test_fibonacci.py", "notes.txt"))
 WRONG = "        numbers.append(numbers[-1] + numbers[-1])\n"
-RIGHT = "        numbers.append(numbers[-1] + numbers[-2])\n"
 
 FILES = {
     CODE: f'''"""The first Fibonacci numbers."""

@@ -20,6 +20,6 @@ def main() -> None:
         require_dependencies()
     except UsageError as error:
         raise SystemExit(f"{error} {error.hint}") from None
-    from .app import main as launch
+    from .app import CopilotApp
 
-    launch()
+    CopilotApp.launch_instance()  # type: ignore[no-untyped-call]

@@ -182,7 +182,7 @@ class CopilotApp(ExtensionApp):
             default_model=self.defaultModel,
             pool=pool,
             limits=limits,
-            metrics=Metrics(lambda: pool.conversations, lambda: pool.running, lambda: limits.turns),
+            metrics=Metrics(lambda: pool.conversations, lambda: len(pool.hubs), lambda: limits.turns),
             conversations=ConversationCache(
                 pool,
                 self._with_permissions(base, "permission_mode", "allow"),
@@ -265,8 +265,3 @@ def _stop_on_interrupt(serverapp: Any) -> None:
         return
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, serverapp._signal_stop)
-
-
-def main() -> None:
-    """`jupyter copilot`."""
-    CopilotApp.launch_instance()  # type: ignore[no-untyped-call]

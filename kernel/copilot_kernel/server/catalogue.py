@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypedDict
 
 from ..acp.lenient import as_dict, as_list, as_str, opt_int
-from ..acp.messages import AgentInfo, ConfigUpdate, Json, Mode, SessionState
+from ..acp.messages import AgentInfo, ConfigUpdate, Json, Mode, SessionState, Update
 from ..acp.results import choices, option_of
 from ..rendering.plain import one_line
 
@@ -59,11 +59,11 @@ class ModelCatalogue:
         if found or is_new:
             self._replace(found or [alone], {**state.raw, "configOptions": list(state.options)})
 
-    def update(self, update: ConfigUpdate) -> None:
-        """The agent changed what can be chosen."""
-        offered = self._current_first(choices(option_of(update.options, "model")))
-        if offered:
-            self._replace(offered, {"configOptions": list(update.options)})
+    def update(self, update: Update | None) -> None:
+        """The agent may have changed what can be chosen."""
+        options = update.options if isinstance(update, ConfigUpdate) else ()
+        if offered := self._current_first(choices(option_of(options, "model"))):
+            self._replace(offered, {"configOptions": list(options)})
 
     def _current_first(self, offered: Iterable[Mode]) -> list[Mode]:
         return sorted(offered, key=lambda model: model.id != self.current)

@@ -10,7 +10,6 @@ from contextvars import Context
 from typing import Any
 from weakref import WeakSet
 
-from ..acp.messages import ConfigUpdate, Update
 from ..agentd.client import BrokerTransport, local_agent
 from ..agentd.hub import Hub
 from ..chat import Chat, open_chat
@@ -50,11 +49,6 @@ class AgentPool:
         return [started.result() for started in self._agents.values() if started.done()]
 
     @property
-    def running(self) -> int:
-        """Agents that were started and have not ended."""
-        return len(self.hubs)
-
-    @property
     def conversations(self) -> int:
         """Conversations of all agents."""
         return sum(len(hub.broker.kernels) for hub in self.hubs)
@@ -74,12 +68,8 @@ class AgentPool:
 
     def _chat(self, settings: Settings, place: str) -> Chat:
         chat = open_chat(settings, retry=Retry(max_attempts=MAX_STARTS), connect=self._connect, place=place)
-        chat.state.observers.append(self._learn)
+        chat.state.observers.append(self.catalogue.update)
         return chat
-
-    def _learn(self, update: Update | None) -> None:
-        if isinstance(update, ConfigUpdate):
-            self.catalogue.update(update)
 
     async def open_session(self, chat: Chat) -> None:
         """Open the session of a conversation and learn the agent's models. Raises CopilotError."""

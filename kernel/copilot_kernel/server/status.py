@@ -37,7 +37,7 @@ class StatusHandler(Handler):
                 "port": self.settings["serverapp"].port,
                 "models": [model["id"] for model in pool.catalogue.models.values()],
                 "sessions": pool.conversations,
-                "agents": pool.running,
+                "agents": len(pool.hubs),
                 "turns": self.context.limits.turns,
             }
         )

@@ -73,7 +73,7 @@ class ChatSessionManager:
         self, key: str, make: Callable[[], Coroutine[Any, Any, Opened]], subscriber: Subscriber
     ) -> Opened:
         """Several sockets may wait for one conversation; it is opened even if they leave."""
-        if not self.services.pool.running:
+        if not self.services.pool.hubs:
             subscriber.receive(event("status", content=STARTING))
         if key not in self._opening:
             task = asyncio.create_task(make())

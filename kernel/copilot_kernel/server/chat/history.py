@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from ...conversation.model import Conversation, Message
 from ...rendering.output import shortened
@@ -36,13 +37,9 @@ def last_lines(conversation: Conversation) -> tuple[Line, ...]:
 
 def last_messages(conversation: Conversation) -> list[Message]:
     """The entries of the last messages, oldest first."""
-    found: list[Message] = []
-    for entry in reversed(conversation.entries):
-        if isinstance(entry, Message) and entry.speaker != "thought":
-            found.append(entry)
-        if len(found) == MAX_HISTORY_MESSAGES:
-            break
-    return found[::-1]
+    newest_first = reversed(conversation.entries)
+    said = (each for each in newest_first if isinstance(each, Message) and each.speaker != "thought")
+    return [*islice(said, MAX_HISTORY_MESSAGES)][::-1]
 
 
 def prompt_text(entry: Message) -> str:

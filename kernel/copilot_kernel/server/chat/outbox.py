@@ -34,18 +34,15 @@ class Outbox:
     def put(self, update: Update) -> None:
         """Let the messages about `update` wait."""
         for message in messages(update, self._with_html):
-            self._add(message)
-
-    def _add(self, message: SocketMessage) -> None:
-        if self.overflowed:
-            return
-        key, text = _replacement_key(message) or next(self._numbers), compose(message, self._with_html)
-        self._size += len(text) - len(self._waiting.get(key, ""))
-        self._waiting[key] = text
-        if self._size > self._max_chars:
-            self.overflowed = True
-            self._waiting.clear()
-        self._changed.set()
+            if self.overflowed:
+                return
+            key, text = _replacement_key(message) or next(self._numbers), compose(message, self._with_html)
+            self._size += len(text) - len(self._waiting.get(key, ""))
+            self._waiting[key] = text
+            if self._size > self._max_chars:
+                self.overflowed = True
+                self._waiting.clear()
+            self._changed.set()
 
     async def next(self) -> str | None:
         """The oldest message as JSON; None once something was lost."""

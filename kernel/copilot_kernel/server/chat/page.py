@@ -192,7 +192,7 @@ class SessionsHandler(Handler):
         )
 
     async def _sessions(self) -> Sequence[SessionInfo]:
-        if not self.context.pool.running:
+        if not self.context.pool.hubs:
             return ()
         context = self.context.chats.services.new_context()
         try:

@@ -50,11 +50,8 @@ class ChatSocket(WebSocketHandler, Handler):
     route, has_head, is_of_chat = "/api/chat/ws", False, True
     session: ChatSession | None = None
     wants_html = False
-
-    @property
-    def max_message_size(self) -> int:
-        """Bytes; a longer message ends the connection (1009). One that is a little too long is answered."""
-        return 8 * MAX_FRAME_CHARS
+    max_message_size = 8 * MAX_FRAME_CHARS
+    """Bytes; a longer message ends the connection (1009). One that is a little too long is answered."""
 
     def check_origin(self, origin: str = "") -> bool:
         """Check the origin as everywhere; tornado's own check knows no allowed origins."""

@@ -38,21 +38,17 @@ DONE = b"data: [DONE]\n\n"
 
 
 class CompletionBuilder:
-    """Writes one answer: in one (`whole`), or as the events of a stream (`begin`, `text`, `end`)."""
+    """Writes one answer: in one (`whole`), or as the events of a stream (`delta`, `end`)."""
 
     def __init__(self, request: ChatRequest, model: ModelObject) -> None:
-        self._id = f"chatcmpl-{uuid.uuid4().hex}"
-        self._created = int(time.time())
-        self._model = model["id"]
+        self._members = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": model["id"]}
         self._with_usage = bool(request.stream_options and request.stream_options.include_usage)
 
     def whole(self, turn: TurnOutcome) -> Json:
         """The JSON of the answer."""
         return {
-            "id": self._id,
+            **self._members,
             "object": "chat.completion",
-            "created": self._created,
-            "model": self._model,
             "choices": [
                 {
                     "index": 0,
@@ -64,30 +60,17 @@ class CompletionBuilder:
             "usage": chat_usage(turn.usage),
         }
 
-    def begin(self) -> bytes:
-        """The first event."""
-        return self._delta({"role": "assistant", "content": ""})
-
-    def text(self, text: str) -> bytes:
-        """More text."""
-        return self._delta({"content": text})
-
     def end(self, turn: TurnOutcome) -> bytes:
         """The last events."""
         usage = self._chunk([], chat_usage(turn.usage)) if self._with_usage else b""
-        return self._delta({}, _finish_reason(turn)) + usage + DONE
+        return self.delta({}, _finish_reason(turn)) + usage + DONE
 
-    def _delta(self, delta: Json, reason: str | None = None) -> bytes:
+    def delta(self, delta: Json, reason: str | None = None) -> bytes:
+        """What is new of the message; `reason` says why nothing more comes."""
         return self._chunk([{"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}], None)
 
     def _chunk(self, choices: list[Json], usage: Json | None) -> bytes:
-        chunk = {
-            "id": self._id,
-            "object": "chat.completion.chunk",
-            "created": self._created,
-            "model": self._model,
-            "choices": choices,
-        }
+        chunk: Json = {**self._members, "object": "chat.completion.chunk", "choices": choices}
         if self._with_usage:  # then every chunk has the member
             chunk["usage"] = usage
         return _event(chunk)
@@ -124,7 +107,8 @@ class ChatCompletionsHandler(Handler):
         model = await conversation.open(request.messages, wanted)
         if self._client_left:
             return
-        self._conversation, view = conversation, TextView(self._record_first_text)
+        first_token = self.context.metrics.first_token
+        self._conversation, view = conversation, TextView(lambda: first_token.observe(self.request.request_time()))
         turn = asyncio.create_task(conversation.ask(request.messages, view))
         turn.add_done_callback(lambda done: view.end())
         try:
@@ -155,10 +139,10 @@ class ChatCompletionsHandler(Handler):
         self.set_header("Content-Type", "text/event-stream")
         self.set_header("Cache-Control", "no-cache, no-store")
         self.set_header("X-Accel-Buffering", "no")
-        await self._send(builder.begin())
+        await self._send(builder.delta({"role": "assistant", "content": ""}))
         async for piece in view.pieces(KEEP_ALIVE_SECONDS):
             self._cancel_if_left()
-            await self._send(builder.text(piece) if piece else KEEP_ALIVE)
+            await self._send(builder.delta({"content": piece}) if piece else KEEP_ALIVE)
         try:
             ended = await turn
         except (CopilotError, ApiError) as error:
@@ -187,9 +171,6 @@ class ChatCompletionsHandler(Handler):
     def _cancel_if_left(self) -> None:
         if self._client_left and self._conversation is not None and self._conversation.runner.cancel():
             self._conversation = None
-
-    def _record_first_text(self) -> None:
-        self.context.metrics.first_token.observe(self.request.request_time())
 
     def _record_tokens(self, turn: TurnOutcome) -> None:
         for kind, count in (turn.usage or {}).items():

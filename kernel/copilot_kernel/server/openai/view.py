@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 
 from ...chat import Unattended
 from ...conversation.model import Entry, Message
@@ -60,7 +61,5 @@ class TextView(Unattended):
         """Wait until there is text, or the end, or `timeout` seconds have passed."""
         if not self._waiting and not self._ended:
             self._changed.clear()
-            try:
+            with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), timeout)
-            except TimeoutError:
-                return
