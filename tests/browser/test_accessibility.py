@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pickle import dumps
 from typing import Any
 
 import nbformat
@@ -11,7 +12,7 @@ from copilot_kernel.conversation.changes import changes_of
 from copilot_kernel.conversation.model import ToolCall, Unasked
 from copilot_kernel.conversation.outcome import TurnOutcome
 from copilot_kernel.errors import AgentRefused
-from copilot_kernel.permissions.question import Question
+from copilot_kernel.permissions.question import Question, RuleOffer
 from copilot_kernel.rendering.entry import render, render_text
 from copilot_kernel.rendering.failure import render_failure
 from copilot_kernel.rendering.footer import footer_bundles, render_stopped
@@ -22,6 +23,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from ..rendering.samples import entries
 from .axe import findings
 from .lab import Lab, Notebook
+from .test_question_card import card
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("one_page")]
 
@@ -131,6 +133,39 @@ def test_jupyterlab_shows_outputs_and_an_open_question_without_serious_findings(
             assert findings(notebook.page, OUTPUT, ".copilot-status", ".copilot-announcer") == []
     finally:
         notebook.theme("JupyterLab Light")
+
+
+VS_CODE = {"dark": ("#1f1f1f", "#cccccc"), "light": ("#ffffff", "#3b3b3b"), "high contrast": ("#000000", "#ffffff")}
+"""Background and foreground of the editor. VS Code sets what JupyterLab's light theme sets in all of its themes."""
+WORN = "buttons => [...new Set(buttons.map(each => getComputedStyle(each).color))]"
+BOX = "card.widget.say(PermissionQuestion(loads({asked!r}), '/project').static['text/html'])"
+WEAR = """([back, front]) => {
+  document.documentElement.style.setProperty('--vscode-editor-background', back);
+  document.documentElement.style.setProperty('--vscode-editor-foreground', front);
+}"""
+
+
+@pytest.mark.parametrize("theme", VS_CODE)
+def test_a_question_in_the_colours_of_vs_code_has_no_serious_findings(
+    context: BrowserContext, lab: Lab, theme: str
+) -> None:
+    offers = (RuleOffer("Always allow it", "Edit(a.py)"),)
+    asked = Question(tool_call(title="Edit", kind="edit", content=(EDIT,)), OPTIONS, offers=offers)
+    notebook = card(context, lab, asked, "vscode.ipynb", BOX.format(asked=dumps(asked)))
+    page, boxed = notebook.page, notebook.output(0).locator(".copilot-boxed")
+    page.evaluate(WEAR, VS_CODE[theme])  # before it is drawn, as there
+    notebook.run(1)
+    expect(boxed).to_contain_text("return 'one'")
+    found = findings(page, ".copilot-boxed")
+    for opener in ("Always allow ▾", "Deny and say why…"):
+        notebook.button(0, opener).hover()
+        found += findings(page, ".copilot-boxed")
+        notebook.button(0, opener).click()
+        expect(notebook.button(0, "Back")).to_be_visible()
+        found += findings(page, ".copilot-boxed")
+        page.keyboard.press("Escape")
+    colours = boxed.locator(".copilot-quiet").evaluate_all(WORN)  # axe does not judge these buttons
+    assert (found, colours) == ([], [f"rgb{tuple(bytes.fromhex(VS_CODE[theme][1][1:]))}"])
 
 
 # -- questions -------------------------------------------------------------------------------------------------------
