@@ -113,7 +113,7 @@ async def test_cancel_reaches_the_turn_and_says_so() -> None:
 async def test_closing_ends_a_turn_that_waits() -> None:
     place, made = home(waits)
     turn = await begun(place, made)
-    await asyncio.wait_for(place.close(1), LIMIT)
+    await asyncio.wait_for(place.close(), LIMIT)
 
     with pytest.raises(asyncio.CancelledError):
         await turn

@@ -168,7 +168,7 @@ async def _run(records: Records, models: Models) -> list[Cell]:
             said += _said(turn.records)
         return cells
     finally:
-        await session.runner.close(3)
+        await session.runner.close()
 
 
 def _said(records: Records) -> int:

@@ -60,7 +60,7 @@ class Session:
         return lines[0].removeprefix(name).strip() if lines else ""
 
     async def close(self) -> None:
-        await self.kernel_session.runner.close(3)
+        await self.kernel_session.runner.close()
 
 
 @contextmanager

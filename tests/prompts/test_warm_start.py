@@ -99,7 +99,7 @@ async def kernel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> AsyncIterat
     kernel = Kernel()
     yield kernel
     kernel.warm_start.cancel()
-    await kernel.session.runner.close(1)
+    await kernel.session.runner.close()
 
 
 async def test_the_agent_starts_when_the_kernel_was_idle_and_the_first_prompt_gets_it(kernel: Kernel) -> None:
@@ -209,7 +209,7 @@ async def test_the_end_of_the_kernel_ends_it(kernel: Kernel, seconds: float) -> 
     kernel.warm_start.schedule()
     await kernel.clock.advance(seconds)
     kernel.warm_start.cancel()
-    await kernel.session.runner.close(1)
+    await kernel.session.runner.close()
     await kernel.clock.advance(START_AFTER_SECONDS)
     assert [chat.events for chat in StandIn.made] == [["started", "closed"]] * (seconds == START_AFTER_SECONDS)
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from ipywidgets import (  # type: ignore[attr-defined]
     HTML,
@@ -24,10 +22,8 @@ from ipywidgets import (  # type: ignore[attr-defined]
 )
 
 from .base import CLASS, STYLE, Interactive, log_errors, shortened
+from .field import Entered, FormInput
 from .picker import distinct
-
-Entered = str | bool | tuple[int, ...]
-"""Text, whether a box is ticked, or the indices of the selected choices."""
 
 MAX_ROWS = 8
 _NONE = -1
@@ -42,20 +38,6 @@ _STYLE = f"""<style>
 .{_CLASS} :focus-visible {{ outline: 2px solid currentcolor; outline-offset: 2px }}
 .{_CLASS}.jupyter-widgets-disconnected > * {{ display: none }}
 </style>"""
-
-
-@dataclass(frozen=True, slots=True)
-class FormInput:
-    """One thing to enter: `text` (numbers too, since a number input cannot be empty), a box to `tick`, `one` or `many`
-    of the `choices`. `value` is the initial value, `empty` the label for no choice.
-    """
-
-    kind: Literal["text", "tick", "one", "many"]
-    label: str
-    hint: str = ""
-    choices: Sequence[str] = ()
-    value: Entered = ""
-    empty: str = "(choose)"
 
 
 class FormWidget(Interactive):

@@ -23,7 +23,6 @@ from ..places import folder_beside
 from ..rendering.attachment import context_name
 from ..rendering.plain import visible_line, visible_text
 from ..rendering.report import Report, render_lines
-from .chat_runner import CLOSE_LIMIT
 from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, Menu, doing, show_done
 from .permission_commands import BYPASSING
@@ -64,7 +63,7 @@ async def agent(context: CommandContext, output: CommandOutput, rest: str) -> No
     launch = located(replace(now.settings, agent=rest))
     if rest not in BUILT_IN_AGENTS:
         await output.confirm(f"This cell makes the next prompt start: {rest}", "Start it")
-    await context.chat_runner.reopen(CLOSE_LIMIT)
+    await context.chat_runner.reopen()
     context.sessions = ()
     context.settings = replace(now.settings, agent=rest, origins={**now.settings.origins, "agent": "%agent"})
     show_done(output, f"Agent: {launch.label} · The next prompt goes to it.")

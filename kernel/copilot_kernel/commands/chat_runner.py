@@ -41,11 +41,11 @@ class _Life:
         assert self.chat is not None
         return self.chat
 
-    async def close(self, limit: float) -> None:
-        """End the agent, after `limit` seconds in any case."""
+    async def close(self) -> None:
+        """End the agent, within `CLOSE_LIMIT` in any case."""
         self._leaving.set()
         try:
-            await asyncio.wait({self.task}, timeout=limit)
+            await asyncio.wait({self.task}, timeout=CLOSE_LIMIT)
         finally:
             self.task.cancel()
 
@@ -105,7 +105,7 @@ class ChatRunner:
             if self._is_closed:
                 raise asyncio.CancelledError("the kernel is ending")
             if self._life is not None and self._life.fits and not self._life.fits():
-                await self.close_reserve(CLOSE_LIMIT)
+                await self.close_reserve()
             if self._life is None or self._life.task.done():
                 self._life = _Life(self._make_chat)
             self._life.fits = None
@@ -133,26 +133,26 @@ class ChatRunner:
         self._life = _Life(make_chat, fits)
         return await self._life.opened()
 
-    async def close_reserve(self, limit: float) -> None:
+    async def close_reserve(self) -> None:
         """Close the chat that was opened before it was needed, unless it is in use; see `close`."""
         if self._life is not None and self._life.fits:
             life, self._life = self._life, None
-            await life.close(limit)
+            await life.close()
 
-    async def close(self, limit: float) -> None:
-        """Break off what is being done, then end the agent; after that within `limit` seconds, in any case."""
+    async def close(self) -> None:
+        """Break off what is being done, then end the agent; after that within `CLOSE_LIMIT`, in any case."""
         self._is_closed = True
-        await self._end(limit)
+        await self._end()
 
-    async def reopen(self, limit: float) -> None:
+    async def reopen(self) -> None:
         """End the agent like `close`; the chat is opened again, another one, when it is next needed."""
-        await self._end(limit)
+        await self._end()
         self.chat = self._life = None
 
-    async def _end(self, limit: float) -> None:
+    async def _end(self) -> None:
         await _broken_off(*self._doing)
         if self._life is not None:
-            await self._life.close(limit)
+            await self._life.close()
 
 
 async def _broken_off(*tasks: asyncio.Task[Any]) -> None:

@@ -127,8 +127,7 @@ class CommandContext:
 
     async def list_sessions(self, here: bool) -> tuple[SessionInfo, ...]:
         """Ask the agent for its sessions, newest first. Raises UsageError if it does not list them."""
-        listed = await self.chat_runner.do(lambda chat: chat.sessions(here))
-        self.sessions = newest_first(listed)
+        self.sessions = newest_first(await self.chat_runner.do(lambda chat: chat.sessions(here)))
         return self.sessions
 
     async def attach(self, paths: Sequence[str]) -> None:

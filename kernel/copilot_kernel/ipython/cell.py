@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any
 
+from ..commands.command_table import TABLE
 from ..output.cell import Cell, CellChannel, Message, MessageChannel, Request
 from ..rendering.report import Wording
 from .front_end import WidgetSupport, clicks_arrive, request
@@ -27,14 +28,9 @@ Calls = SimpleQueue[Call | None]
 
 
 class PythonChannel(CellChannel):
-    """The channel of a cell of Python, where commands begin with the magic."""
+    """The channel of a cell of a Python notebook or IPython's terminal, where commands begin with the magic."""
 
-    @property
-    def wording(self) -> Wording:
-        """Words for a Python notebook and IPython's terminal."""
-        from ..commands.command_table import TABLE
-
-        return Wording(prefix="%copilot %", commands=frozenset(TABLE))
+    wording = Wording(prefix="%copilot %", commands=frozenset(TABLE))
 
 
 class StockChannel(PythonChannel, MessageChannel):

@@ -163,7 +163,8 @@ class ParentTracker:
 
     def __init__(self, kernel: Any, events: Any) -> None:
         self._kernel, self._events = kernel, events
-        self._cell: Request | None = None
+        self.cell: Request | None = None
+        """The cell that runs. A run within it may begin and end like a cell: keep this for the time."""
         self.begin()
         self._events.register("pre_run_cell", self.begin)
         self._events.register("post_run_cell", self.end)
@@ -173,23 +174,14 @@ class ParentTracker:
         self._events.unregister("pre_run_cell", self.begin)
         self._events.unregister("post_run_cell", self.end)
 
-    @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Inside, a run within the cell may begin and end like a cell."""
-        cell = self._cell
-        try:
-            yield
-        finally:
-            self._cell = cell
-
     def begin(self, info: Any = None) -> None:
         """Remember the cell's request. Subshells run in other threads and need no repair."""
         if threading.current_thread() is threading.main_thread():
-            self._cell = request(self._kernel)
+            self.cell = request(self._kernel)
 
     def end(self, result: Any = None) -> None:
         """Restore the parent if it is another cell's."""
-        cell = self._cell
+        cell = self.cell
         if cell is None or threading.current_thread() is not threading.main_thread():
             return
         if self._kernel.get_parent("shell") is not cell.parent:

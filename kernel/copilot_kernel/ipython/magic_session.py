@@ -17,6 +17,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import psutil
+
 from ..commands.chat_runner import BREAK_LIMIT, CLOSE_LIMIT
 from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError, UsageError
 from ..output.cell import Cell
@@ -42,13 +44,6 @@ USAGE = (
 T = TypeVar("T")
 
 
-def environment_at_start() -> dict[str, str]:
-    """The environment of the process when it started: what a cell sets later changes no setting."""
-    import psutil
-
-    return psutil.Process().environ()
-
-
 _JOIN_SECONDS = 2.0
 
 
@@ -58,7 +53,8 @@ class MagicSession:
     def __init__(self, notebook: PythonNotebook, started_in: str = "") -> None:
         self.loop_thread, self.widgets = LoopThread(), WidgetSupport()
         self._notebook = notebook
-        self.kernel_session = KernelSession(notebook=notebook, environ=environment_at_start(), started_in=started_in)
+        at_start = psutil.Process().environ()  # what a cell sets later changes no setting
+        self.kernel_session = KernelSession(notebook=notebook, environ=at_start, started_in=started_in)
         self._process = os.getpid()
         self._task: Ended | None = None
         self.interrupted = False
@@ -86,7 +82,10 @@ class MagicSession:
 
             cell.display(render_stopped(by_user=self.interrupted))
         elif isinstance(error := task.exception(), CopilotError):
-            shorten_traceback(error, cell)
+            # IPython shows one line; it says why where the card may not be seen: in a batch run, or captured.
+            why = f"{type(error).__name__}: {visible_line(error.title)}"
+            line = SEE_ABOVE if cell.session and cell.live else why
+            error._render_traceback_ = lambda: [line]  # type: ignore[attr-defined]
         self._notebook.cell_ended(cell)
         return task
 
@@ -108,7 +107,7 @@ class MagicSession:
         if self._task is not None:
             self._task.cancel()
         self._notebook.close()
-        await self.kernel_session.runner.close(CLOSE_LIMIT)
+        await self.kernel_session.runner.close()
 
     def _interrupt(self, at: float) -> None:
         if not self.kernel_session.runner.cancel(at) and self._task is not None:
@@ -182,9 +181,3 @@ class Cancelled(KeyboardInterrupt):
     def _render_traceback_(self) -> list[str]:
         """Show one word instead of a traceback (IPython calls this)."""
         return [str(self)]
-
-
-def shorten_traceback(error: CopilotError, cell: Cell) -> None:
-    """Let IPython show one line of `error`; it says why where the card may not be seen: in a batch run, or captured."""
-    line = SEE_ABOVE if cell.session and cell.live else f"{type(error).__name__}: {visible_line(error.title)}"
-    error._render_traceback_ = lambda: [line]  # type: ignore[attr-defined]

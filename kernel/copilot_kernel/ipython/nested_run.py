@@ -137,7 +137,7 @@ class NotebookRuns(Runs):
                 self._context.copy().run, self._kernel.set_parent, self._cell.ident, self._cell.parent, "shell"
             )
             if self._parents is not None:
-                stack.enter_context(self._parents.kept())
+                stack.enter_context(kept(self._parents, "cell"))
             stack.enter_context(kept(shell.displayhook, "exec_result"))
             stack.enter_context(kept(shell, "_last_traceback_during_displayhook"))
             stack.enter_context(kept(shell.payload_manager, "_payload"))

@@ -35,8 +35,8 @@ class Runs:
         self._shell, self._thread, self._counts = shell, thread, counts
         self._one = asyncio.Lock()
         self._interrupts = RunInterrupts(execute.__code__)
+        # Mark of the run that began last.
         self._mark = ""
-        """Mark of the run that began last."""
         self.active = False
         """A run is in progress."""
 
@@ -69,8 +69,8 @@ class ExecutionCounts:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
+        # The number that is free after the runs of this cell; 0: there were none.
         self._next = 0
-        """The number that is free after the runs of this cell; 0: there were none."""
 
     @contextmanager
     def next(self) -> Iterator[int]:
@@ -105,8 +105,8 @@ class RunInterrupts:
     def __init__(self, code: CodeType) -> None:
         self._code = code
         self._signalling = threading.Lock()
+        # Thread that may be signalled.
         self._thread: int | None = None
-        """Thread that may be signalled."""
         self._run = self._stopped = ""
         self._is_stop = False
         self.interrupted = False

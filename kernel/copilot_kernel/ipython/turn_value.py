@@ -28,8 +28,8 @@ class Turn:
     """One prompt and its outcome. `str` gives the text; IPython shows it like a Copilot cell."""
 
     _turn: TurnOutcome
+    # Changes of the session; None if they are not recorded.
     _session_changes: tuple[ListedChange, ...] | None = ()
-    """Changes of the session; None if they are not recorded."""
 
     @property
     def text(self) -> str:

@@ -75,12 +75,9 @@ class ConcurrentKernel(Kernel):
         else:
             # In a task, that is in a copy of the context: the cell's parent stays the cell's.
             await asyncio.create_task(self.dispatch_shell(msg, subshell_id=subshell_id))
-            self._still_busy()
-
-    def _still_busy(self) -> None:
-        """Report busy again: after the idle of another message, a front end would take the kernel for free."""
-        if self.running is not None:
-            self._publish_status("busy", "shell", parent=self.running.parent)  # type: ignore[no-untyped-call]
+            # Else a front end would take the kernel for free, after the idle of that message.
+            if self.running is not None:
+                self._publish_status("busy", "shell", parent=self.running.parent)  # type: ignore[no-untyped-call]
 
     async def execute_request(self, stream: Any, ident: Any, parent: Message) -> None:
         """Remember whose turn it is: the context's parent is no help to tasks that outlive a cell."""

@@ -12,7 +12,6 @@ from copilot_widgets.answers import GUARD_SECONDS
 from traitlets import Float, Unicode
 
 from .. import __version__
-from ..commands.chat_runner import CLOSE_LIMIT
 from ..config import AGENT, LANGUAGE
 from ..errors import REPORT_BUG, SEE_ABOVE, CopilotError
 from ..output.cell import Cell, MessageChannel
@@ -96,8 +95,9 @@ class CopilotKernel(ConcurrentKernel):
     ) -> Reply:
         """One cell; the content of its `execute_reply`."""
         assert self.running is not None
-        if silent:
-            return self._silent(code)
+        if silent:  # front ends probe kernels with silent Python code, and an agent would act on it unseen
+            refusal = "A silent request is not sent to the agent."
+            return self._error("UsageError", refusal, []) if code.strip() else self._ok()
         channel = MessageChannel(self, self.comm_manager if self.widgets_work else None)
         cell = Cell(channel, self.running, live=bool(allow_stdin), cell_id=cell_id, guard_seconds=self.guard_seconds)
         try:
@@ -110,7 +110,8 @@ class CopilotKernel(ConcurrentKernel):
         self._turn = asyncio.create_task(self._run(cell, code))
         await asyncio.wait({self._turn})
         turn, self._turn = self._turn, None
-        _freeze()
+        if not gc.get_freeze_count():  # collecting what the first cell has imported would stop answers for 20 ms
+            gc.freeze()
         if not turn.cancelled() and (bug := turn.exception()):
             return self._broken(cell, bug)
         await asyncio.sleep(INTERRUPT_LATENCY)
@@ -136,12 +137,6 @@ class CopilotKernel(ConcurrentKernel):
 
     def _ok(self) -> Reply:
         return {"status": "ok", "execution_count": self.execution_count, "payload": [], "user_expressions": {}}
-
-    def _silent(self, code: str) -> Reply:
-        """Refuse: front ends probe kernels with silent Python code, and an agent would act on it unseen."""
-        if not code.strip():
-            return self._ok()
-        return self._error("UsageError", "A silent request is not sent to the agent.", [])
 
     def _cancelled(self, cell: Cell) -> Reply:
         """An error, so that the cells that wait behind this one do not run.
@@ -218,16 +213,10 @@ class CopilotKernel(ConcurrentKernel):
         self._warm_start.cancel()
         if self._turn is not None:
             self._turn.cancel()
-        await self.kernel_session.runner.close(CLOSE_LIMIT)
+        await self.kernel_session.runner.close()
 
     async def do_shutdown(self, restart: bool) -> Reply:
         """Runs in the control thread; the agent lives on the kernel's loop."""
         closing = asyncio.run_coroutine_threadsafe(self.close(), self.io_loop.asyncio_loop)
         await asyncio.wait({asyncio.wrap_future(closing)}, timeout=lifetime.EXIT_LIMIT)
         return {"status": "ok", "restart": restart}
-
-
-def _freeze() -> None:
-    """Leave out of garbage collection what the first cell has imported: else it stops an answer for 20 ms at times."""
-    if not gc.get_freeze_count():
-        gc.freeze()

@@ -58,10 +58,8 @@ class CellChannel(Protocol):
     waits for where that is being found out; `undrawn` once it has not drawn a question's buttons.
     """
 
-    @property
-    def wording(self) -> Wording:
-        """Words for what is typed in such a cell."""
-        return CELL
+    wording: Wording = CELL
+    """Words for what is typed in such a cell."""
 
     def send(self, msg_type: str, content: Message, parent: Message) -> None:
         """Send a message."""
@@ -156,7 +154,7 @@ class Cell:
         self._asking = asyncio.Lock()
         # The prompt to which the last line of input was empty.
         self._left_empty = ""
-        self.live, self.cell_id = live, cell_id
+        self.live, self.cell_id, self.wording = live, cell_id, channel.wording
         self.saved_id = cell_id or ""
         """The cell's id in the notebook; empty if it is not known."""
         self.traits, self.front_end = traits_of(cell_id), channel.front_end
@@ -171,11 +169,6 @@ class Cell:
         self.shown: dict[object, Output] = {}
         """The last state of each display, in order."""
         self._errors: list[Message] = []
-
-    @property
-    def wording(self) -> Wording:
-        """Words for what is typed in such a cell."""
-        return self._channel.wording
 
     def display(self, data: Bundle, *, display_id: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         """Show `data`; with a `display_id` it can be updated later."""

@@ -13,7 +13,6 @@ from contextvars import Context
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..commands.chat_runner import CLOSE_LIMIT
 from ..errors import CopilotError
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class WarmStart:
         except CopilotError as error:
             _log.debug("the agent was not started before the first prompt: %s", error)
         await self._sleep(UNUSED_SECONDS)
-        await self._kernel_session.runner.close_reserve(CLOSE_LIMIT)
+        await self._kernel_session.runner.close_reserve()
 
     async def _start(self) -> None:
         import_needed()

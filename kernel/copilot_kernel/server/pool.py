@@ -103,7 +103,7 @@ class AgentPool:
                 raise
             _log.debug("the agent did not end a session: %s", str(error) or type(error).__name__)
         finally:
-            await runner.close(CLOSE_LIMIT)
+            await runner.close()
             self._runners.discard(runner)
 
     # -- agents -----------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ class AgentPool:
     async def close(self) -> None:
         """End all conversations, then all agents, each concurrently and in bounded time."""
         runners, self._runners = [*self._runners], WeakSet()
-        await asyncio.gather(*(runner.close(CLOSE_LIMIT) for runner in runners))
+        await asyncio.gather(*(runner.close() for runner in runners))
         for hub in self.hubs:
             hub.end(STOPPING)
         if self._agents:

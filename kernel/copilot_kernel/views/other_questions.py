@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from copilot_widgets.answers import AnswerButton, Answers, Reply
+from copilot_widgets.field import FormInput
 from msgspec.structs import replace
 
 from ..acp.elicitation import Elicitation, ElicitationAnswer, FormField
@@ -20,7 +21,6 @@ from .open_question import NOBODY, AskLine, OpenQuestion
 
 if TYPE_CHECKING:
     from copilot_widgets.base import Interactive
-    from copilot_widgets.form import FormInput
 
 _CONSENT = Answers(
     (AnswerButton(0, "Agree", "you visit the address yourself", is_suggested=True), AnswerButton(1, "Decline"))
@@ -127,8 +127,6 @@ class ElicitationQuestion(ActionQuestion):
 
 
 def _input(field: FormField) -> FormInput:
-    from copilot_widgets.form import FormInput
-
     return FormInput(
         kind=_KINDS.get(field.kind, "text"),  # type: ignore[arg-type]
         label=visible_text(one_line(field.label)),

@@ -17,7 +17,6 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 
 from ...acp.messages import SessionInfo
-from ...commands.chat_runner import CLOSE_LIMIT
 from ...commands.permission_commands import MODES
 from ...errors import CopilotError
 from ...rendering.plain import one_line, visible_text
@@ -200,4 +199,4 @@ class SessionsHandler(Handler):
         except CopilotError:
             return ()
         finally:
-            await context.chat_runner.close(CLOSE_LIMIT)
+            await context.chat_runner.close()
