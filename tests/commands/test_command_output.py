@@ -95,7 +95,7 @@ class Recorder(CommandOutput):
 
 def shown(line: str, now: CommandState = NOW, *, live: bool = True) -> str:
     """What a command shows; blanks between columns are one."""
-    (command,) = command_table.parse(line)
+    ((command,), _) = command_table.parse(line)
     output = Recorder(live)
     asyncio.run(command_table.run(Known(now), output, command))
     return "\n".join(" ".join(each.split()) for each in "\n".join(output.shown).splitlines())

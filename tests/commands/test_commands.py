@@ -3,7 +3,7 @@
 import pytest
 from copilot_kernel.acp.messages import AgentInfo, AuthMethod, SessionInfo
 from copilot_kernel.commands.command_context import CommandState
-from copilot_kernel.commands.command_table import TABLE, Command, Prompt, complete, parse, slash_name
+from copilot_kernel.commands.command_table import TABLE, Command, complete, parse, slash_name
 from copilot_kernel.commands.permission_commands import ACTIONS, MODES, RULES
 from copilot_kernel.config import PERMISSION_MODES, Settings
 from copilot_kernel.conversation.model import Conversation
@@ -19,20 +19,20 @@ ADVERTISED = ("help", "memory show", "$skill", "review")
 @pytest.mark.parametrize(
     ("cell", "what"),
     [
-        (" \n\t", ()),
-        ("\n  two\nlines\n", (Prompt("two\nlines"),)),
-        ("  %mode   plan ahead \n ", (Command("mode", "plan ahead"),)),
-        ("%%help", (Command("help"),)),
-        ("100 %help", (Prompt("100 %help"),)),
-        ("% of what?", (Prompt("% of what?"),)),
-        ("%attach a\n\n%attach b\n\nC\nD", (Command("attach", "a"), Command("attach", "b"), Prompt("C\nD"))),
-        ("%attach a\n/review it", (Command("attach", "a"), Prompt("/review it"))),
-        ("/help me", (Prompt("/help me"),)),
-        ("/memory show all", (Prompt("/memory show all"),)),
-        ("/status", (Command("status"),)),
-        ("/mode plan", (Command("mode", "plan"),)),
-        ("/mode/plan.txt is wrong", (Prompt("/mode/plan.txt is wrong"),)),
-        ("/unheard of", (Prompt("/unheard of"),)),
+        (" \n\t", ((), "")),
+        ("\n  two\nlines\n", ((), "two\nlines")),
+        ("  %mode   plan ahead \n ", ((Command("mode", "plan ahead"),), "")),
+        ("%%help", ((Command("help"),), "")),
+        ("100 %help", ((), "100 %help")),
+        ("% of what?", ((), "% of what?")),
+        ("%attach a\n\n%attach b\n\nC\nD", ((Command("attach", "a"), Command("attach", "b")), "C\nD")),
+        ("%attach a\n/review it", ((Command("attach", "a"),), "/review it")),
+        ("/help me", ((), "/help me")),
+        ("/memory show all", ((), "/memory show all")),
+        ("/status", ((Command("status"),), "")),
+        ("/mode plan", ((Command("mode", "plan"),), "")),
+        ("/mode/plan.txt is wrong", ((), "/mode/plan.txt is wrong")),
+        ("/unheard of", ((), "/unheard of")),
     ],
 )
 def test_a_cell_holds_commands_or_a_prompt_and_a_slash_is_the_agents_if_it_knows_the_name(
@@ -42,8 +42,8 @@ def test_a_cell_holds_commands_or_a_prompt_and_a_slash_is_the_agents_if_it_knows
 
 
 def test_an_agents_name_with_a_space_does_not_take_ours() -> None:
-    assert parse("/mode plan", ["mode show"]) == (Command("mode", "plan"),)
-    assert parse("/mode show", ["mode show"]) == (Prompt("/mode show"),)
+    assert parse("/mode plan", ["mode show"]) == ((Command("mode", "plan"),), "")
+    assert parse("/mode show", ["mode show"]) == ((), "/mode show")
 
 
 @pytest.mark.parametrize(("cell", "name"), [(" /mode x", "mode"), ("/memory", ""), ("%help", "")])

@@ -93,15 +93,10 @@ class Interactive:
     def number(self, number: int, count: int) -> None:
         """Show which of several open questions this is, where there is room for it."""
 
-    def hold(self) -> None:
-        """Disable the guarded buttons."""
+    def guard(self, *, holds: bool) -> None:
+        """Disable the guarded buttons, or enable them again."""
         for button in self._guarded:
-            button.disabled = True
-
-    def release(self) -> None:
-        """Enable the guarded buttons."""
-        for button in self._guarded:
-            button.disabled = False
+            button.disabled = holds
 
     def probe(self, on_drawn: Callable[[], object]) -> None:
         """Call `on_drawn` whenever a client has drawn the box: an invisible widget in it counts its views."""

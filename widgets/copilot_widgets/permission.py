@@ -82,7 +82,7 @@ class AnswerCard(Interactive):
     """The answers to a question; what is asked is displayed elsewhere. Names and hints are shown as plain text.
 
     `on_reply` is called for every click that counts. Guarded answers are disabled, and clicks on them ignored, until
-    `release`. `on_move` is called when buttons have moved to where others were.
+    `guard(holds=False)`. `on_move` is called when buttons have moved to where others were.
     """
 
     def __init__(self, answers: Answers, on_reply: OnReply, on_move: Callable[[], object] = lambda: None) -> None:

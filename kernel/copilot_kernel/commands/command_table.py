@@ -39,13 +39,6 @@ _ELSEWHERE = "Put the rest into a cell of its own."
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """Text for the agent."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Command:
     """The name of one of our commands, and what was typed after it."""
 
@@ -79,7 +72,7 @@ class CommandSpec:
         return f"%{self.name} {self.arguments}".rstrip()
 
 
-async def read(context: CommandContext, code: str) -> tuple[Command | Prompt, ...]:
+async def read(context: CommandContext, code: str) -> tuple[tuple[Command, ...], str]:
     """Parse a cell. A `/name` of ours waits for the agent to say whether it is the agent's. Raises UsageError."""
     if slash_name(code) and context.conversation.state is None:
         with suppress(CopilotError):
@@ -102,18 +95,20 @@ def complete(name: str, typed: str, now: CommandState) -> Completions:
     return TABLE[name].complete(now, typed) if name in TABLE else (0, ())
 
 
-def parse(cell: str, advertised: Iterable[str] = ()) -> tuple[Command | Prompt, ...]:
-    """Return commands and prompt of a cell, in order; `advertised` are the agent's own commands, without the `/`.
+def parse(cell: str, advertised: Iterable[str] = ()) -> tuple[tuple[Command, ...], str]:
+    """Return the commands of a cell, and the prompt below them, empty if there is none.
+
+    `advertised` are the agent's own commands, without the `/`.
 
     Raises UsageError for a `%name` that is not a command, since it must not reach the agent by mistake, and for lines
     after a command that cannot belong to it.
     """
-    text, found = cell.strip(), list[Command | Prompt]()
+    text, found = cell.strip(), list[Command]()
     while command := _command(text, advertised):
         text = text.partition("\n")[2].strip()
         _check(command, bool(found), text)
         found.append(command)
-    return (*found, Prompt(text)) if text else tuple(found)
+    return tuple(found), text
 
 
 def slash_name(cell: str) -> str:

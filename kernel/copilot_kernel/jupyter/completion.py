@@ -29,7 +29,6 @@ MAX_MATCHES = 200
 """Matches of one completion."""
 
 _OURS = re.compile(r"[ \t]*%+([A-Za-z]\w*)(?:[ \t]+(.*))?")
-_TYPED = re.compile(r"[ \t]*%+([A-Za-z]\w*)([ \t]+)(.*)")
 _NAME = re.compile(r"[ \t]*(%\w*)")
 _SLASH = re.compile(r"[ \t]*(/.*)")
 _MENTION = re.compile(r"""(?:|.*[\s(\[{<,;:'"])@("[^"]*|[^\s"@]*)""")
@@ -55,8 +54,8 @@ async def complete(code: str, cursor: int, context: CommandContext) -> dict[str,
 
 async def _matches(line: str, context: CommandContext) -> tuple[str, Iterable[Match]]:
     """The word that is being typed at the end of the line, and what it may become."""
-    if match := _TYPED.fullmatch(line):
-        return await _argument(match[1], match[3], context)
+    if (match := _OURS.fullmatch(line)) and match[2] is not None:
+        return await _argument(match[1], match[2], context)
     if match := _NAME.fullmatch(line):
         names = (Match(f"%{entry.name}", "command", entry.summary) for entry in command_table.TABLE.values())
         return match[1], _beginning(names, match[1])
@@ -74,8 +73,10 @@ async def _matches(line: str, context: CommandContext) -> tuple[str, Iterable[Ma
 async def _argument(name: str, typed: str, context: CommandContext) -> tuple[str, Iterable[Match]]:
     if name == "attach":
         return await _file(typed, context)
-    if name in ("resume", "delete"):
-        await _list_sessions(context)
+    # Those that were listed last, unless a running agent lists them at once.
+    if name in ("resume", "delete") and context.situation().info is not None:
+        with suppress(CopilotError, TimeoutError):
+            await asyncio.wait_for(context.list_sessions(here=True), SESSIONS_LIMIT)
     start, choices = command_table.complete(name, typed, context.situation())
     found = (Match(choice.word, name, _joined(choice.name, choice.about)) for choice in choices)
     return typed[start:], _beginning(found, typed[start:])
@@ -99,13 +100,6 @@ async def _cells(typed: str) -> list[Match]:
     """Mentions of the notebook's cells; its file may be large."""
     found = await anyio.to_thread.run_sync(mentions, typed, notebook(), None, abandon_on_cancel=True)
     return [Match(text, "mention", about) for text, about in found]
-
-
-async def _list_sessions(context: CommandContext) -> None:
-    """Return the sessions that were listed last, unless a running agent lists them at once."""
-    if context.situation().info is not None:
-        with suppress(CopilotError, TimeoutError):
-            await asyncio.wait_for(context.list_sessions(here=True), SESSIONS_LIMIT)
 
 
 def _joined(*parts: str) -> str:

@@ -51,6 +51,8 @@ class Display:
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         self._cell, self._cwd, self._replays = cell, cwd, replays
+        self.attended = cell.live
+        """True unless this is a batch run."""
         self._output = _output(cell, loop or asyncio.get_running_loop(), cwd)
         self.questions = Questions(cell, self._output, reporter, activity_timeout)
         self.end: TurnEnd | None = None
@@ -67,11 +69,6 @@ class Display:
         # A bug in drawing one entry must not end the turn, nor the connection that the entry came by.
         except Exception as error:
             _log.error("an entry could not be shown: %s %d: %s", type(entry).__name__, entry.id, trace(error))
-
-    @property
-    def attended(self) -> bool:
-        """True unless this is a batch run."""
-        return self._cell.live
 
     def status(self, words: str) -> None:
         """Show a passing line, where it can be taken away again."""

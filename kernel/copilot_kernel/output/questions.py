@@ -56,7 +56,7 @@ class Card:
         """Let no click on a guarded answer count for a moment."""
         self._stop_timer()
         with self._cell.owning():
-            self.widget.hold()
+            self.widget.guard(holds=True)
         self._timer = self._loop.call_later(self._cell.guard_seconds, self._release)
 
     def shifted(self) -> None:
@@ -86,7 +86,7 @@ class Card:
 
     def _release(self) -> None:
         with self._cell.owning():
-            self.widget.release()
+            self.widget.guard(holds=False)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

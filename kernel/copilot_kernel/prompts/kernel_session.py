@@ -27,7 +27,7 @@ from .notices import Notices
 
 if TYPE_CHECKING:
     from ..chat import Chat, TurnOutcome
-    from ..commands.command_table import Command, Prompt
+    from ..commands.command_table import Command
     from ..config import Settings
     from ..output.cell_output import CellOutput
     from ..output.display import Display
@@ -99,8 +99,8 @@ class KernelSession:
 
         turn = None
         try:
-            steps = await command_table.read(self.command_context, code)
-            turn = await self._do(cell, steps, f"{code}{values or ''}", values)
+            commands, prompt = await command_table.read(self.command_context, code)
+            turn = await self._do(cell, commands, prompt, f"{code}{values or ''}", values)
         except CopilotError as error:
             cell.display(render_failure(error, cell.wording))
             raise
@@ -112,25 +112,20 @@ class KernelSession:
         return turn
 
     async def _do(
-        self, cell: Cell, steps: Sequence[Command | Prompt], key: str, values: dict[str, str]
+        self, cell: Cell, commands: Sequence[Command], prompt: str, key: str, values: dict[str, str]
     ) -> TurnOutcome | None:
         """Run commands, then a prompt, which may have been answered before. `key`: see `OldTurn.prompt`."""
         from ..commands import command_table
 
-        if steps and isinstance(steps[-1], command_table.Prompt):
+        if prompt:
             kept = await self._reruns.begin(cell, key, self.command_context.settings, self._notebook, self._reporter)
             if kept is not None:
                 return kept.answer
-        turn = None
-        for step in steps:
-            match step:
-                case command_table.Command(name):
-                    self._pickers.close(name)
-                    with self._asked_in(cell):
-                        await command_table.run(self.command_context, self._output(cell), step)
-                case command_table.Prompt(text):
-                    turn = await self._prompt(cell, key, text, values)
-        return turn
+        for command in commands:
+            self._pickers.close(command.name)
+            with self._asked_in(cell):
+                await command_table.run(self.command_context, self._output(cell), command)
+        return await self._prompt(cell, key, prompt, values) if prompt else None
 
     @contextmanager
     def _asked_in(self, cell: Cell) -> Iterator[None]:
