@@ -91,7 +91,11 @@ async def opened(peer, cwd, answer="yes"):
     client_handlers = ClientHandlers(client.update, client.permission, diagnose=client.diagnostics.append)
     async with connect_agent(peer, str(cwd), client_handlers, start_timeout=20) as link:
         session = await link.new(str(cwd))
-        assert (session.info.name, session.info.protocol_version, session.state.id) == ("scripted", 1, "s1")
+        assert (session.connection.info.name, session.connection.info.protocol_version, session.state.id) == (
+            "scripted",
+            1,
+            "s1",
+        )
         await client.until(said(f"in {cwd}"))
         client.events.clear()
         yield session, client
@@ -133,7 +137,7 @@ async def test_a_turn_with_everything_in_it(peer, tmp_path, referee, answer, res
     async with opened(peer, tmp_path, answer) as (session, client):
         assert (await session.prompt(BLOCKS)).stop_reason == stop_reason
         assert client.events == WORK + rest
-        assert referee(session.log.lines) == [*START, "session/prompt", "= session/request_permission"]
+        assert referee(session.connection.log.lines) == [*START, "session/prompt", "= session/request_permission"]
 
 
 async def test_a_turn_is_cancelled_or_fails_and_the_next_one_works(peer, tmp_path, referee):
@@ -153,7 +157,13 @@ async def test_a_turn_is_cancelled_or_fails_and_the_next_one_works(peer, tmp_pat
         assert (caught.value.method, caught.value.code) == ("session/prompt", -32602)
         assert (await session.prompt([TextBlock("work")])).stop_reason == "end_turn"
         turn = ["session/prompt", "= session/request_permission"]
-        assert referee(session.log.lines) == [*START, "session/prompt", "session/cancel", "session/prompt", *turn]
+        assert referee(session.connection.log.lines) == [
+            *START,
+            "session/prompt",
+            "session/cancel",
+            "session/prompt",
+            *turn,
+        ]
 
 
 async def test_a_question_that_the_agent_withdraws_is_closed_and_answered(typescript, tmp_path, referee):
@@ -161,4 +171,4 @@ async def test_a_question_that_the_agent_withdraws_is_closed_and_answered(typesc
         assert (await session.prompt([TextBlock("withdraw")])).stop_reason == "end_turn"
         assert client.asked.is_set()
         assert client.events == ["t1", said("withdrawn: -32800")]
-        assert referee(session.log.lines) == [*START, "session/prompt", "! session/request_permission"]
+        assert referee(session.connection.log.lines) == [*START, "session/prompt", "! session/request_permission"]

@@ -66,7 +66,7 @@ async def test_a_turn_sends_the_blocks_and_ends_after_its_updates(referee):
         assert client.events == [("s1", agent_text("one")), ("s1", ToolCallUpdate("t", begins=True, title="Look"))]
         sent = [{"type": "text", "text": "hello"}, {"type": "image", "data": "aGk=", "mimeType": "image/png"}]
         assert script.heard[-1] == ("session/prompt", {"sessionId": "s1", "prompt": sent})
-        assert referee(session.log.lines) == ["initialize", "session/new", "session/prompt"]
+        assert referee(session.connection.log.lines) == ["initialize", "session/new", "session/prompt"]
         client.events.clear()
         await script.say("late")
         await working(client)
@@ -86,7 +86,7 @@ async def test_what_we_do_not_offer_is_refused_at_once(referee):
     async with listening(session_prompt=prompt) as (_, launch), opened(launch) as (session, _):
         await session.prompt([TextBlock("hello")])
         assert answers == [(method, -32601) for method in methods]
-        assert referee(session.log.lines)[3:] == [f"! {method}" for method in methods]
+        assert referee(session.connection.log.lines)[3:] == [f"! {method}" for method in methods]
 
 
 async def test_unknown_notifications_are_reported_unless_they_are_somebodys_own():
@@ -129,7 +129,7 @@ async def test_cancel_goes_out_once_and_the_turn_ends_with_the_agents_word(refer
             session.cancel()
         assert results == ["cancelled"]
         assert script.heard[3:] == [("session/cancel", {"sessionId": "s1"})]
-        assert referee(session.log.lines)[3:] == ["session/cancel"]
+        assert referee(session.connection.log.lines)[3:] == ["session/cancel"]
 
 
 async def test_cancel_while_nothing_runs_sends_nothing():
@@ -232,10 +232,14 @@ async def test_death_in_a_turn_ends_the_prompt_with_its_reason():
         with anyio.fail_after(LIMIT), pytest.raises(AgentExited) as caught:
             await session.prompt([TextBlock("hello")])
         words = "My Agent stopped: it was ended by SIGKILL"
-        assert (str(caught.value), caught.value.stderr, session.closed.is_set()) == (words, "out of memory", True)
+        assert (str(caught.value), caught.value.stderr, session.connection.closed.is_set()) == (
+            words,
+            "out of memory",
+            True,
+        )
         assert caught.value.hint
         assert client.diagnostics == ["not JSON (10 bytes): a log line"]
-        assert ("<", b"a log line") in session.log.lines
+        assert ("<", b"a log line") in session.connection.log.lines
         with pytest.raises(AgentExited):
             await session.prompt([TextBlock("again")])
         session.cancel()

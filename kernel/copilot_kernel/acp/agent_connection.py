@@ -155,10 +155,7 @@ class Session:
 
     def __init__(self, connection: AgentConnection, state: SessionState) -> None:
         self.id, self.state = state.id, state
-        self.info, self.log = connection.info, connection.log
-        self.closed = connection.closed
-        """Set when the connection has ended."""
-        self._connection = connection
+        self.connection = connection
         self._turn = anyio.Lock(fast_acquire=True)
         self._running = False
         self._opened = anyio.current_time()
@@ -174,7 +171,7 @@ class Session:
         async with self._turn:
             self._running = True
             try:
-                answer = await self._connection.request(
+                answer = await self.connection.request(
                     "session/prompt", params, cancel=False, answered=self._set_answered
                 )
             except anyio.get_cancelled_exc_class():
@@ -189,7 +186,7 @@ class Session:
         """
         if self._running:
             self._running = False
-            self._connection.post("session/cancel", {"sessionId": self.id})
+            self.connection.post("session/cancel", {"sessionId": self.id})
 
     def _set_answered(self) -> None:
         self._running = False
@@ -219,9 +216,9 @@ class Session:
         once. If it works, it is used from then on; otherwise the first error is raised.
         """
         try:
-            answer = await self._set_option(self._connection.option_member, option_id, value)
+            answer = await self._set_option(self.connection.option_member, option_id, value)
         except AgentRefused as error:
-            if self._connection.option_member != "configId" or error.code != INVALID_PARAMS:
+            if self.connection.option_member != "configId" or error.code != INVALID_PARAMS:
                 raise
             answer = await self._set_by_option_id(option_id, value, error)
         options = as_dict(answer).get("configOptions")
@@ -232,7 +229,7 @@ class Session:
 
         Raises UsageError if the agent does not offer it, AgentRefused, AgentExited.
         """
-        self._connection.require("close")
+        self.connection.require("close")
         with suppress(ResourceNotFound):
             await self._request("session/close")
 
@@ -240,13 +237,13 @@ class Session:
     def options_delay(self) -> float:
         """Seconds in which options may still arrive, if there were none in the answer that opened the session."""
         state = self.state
-        if self._connection.has_no_options or state.modes or state.models or state.options:
+        if self.connection.has_no_options or state.modes or state.models or state.options:
             return 0
         return max(0, self._opened + OPTIONS_DELAY - anyio.current_time())
 
     def set_no_options(self) -> None:
         """Do not wait for this agent's options again."""
-        self._connection.has_no_options = True
+        self.connection.has_no_options = True
 
     async def _set_by_option_id(self, option_id: str, value: str | bool, first: AgentRefused) -> Any:
         names_it = "optionId" in f"{first} {json.dumps(first.data)}"
@@ -254,7 +251,7 @@ class Session:
             answer = await self._set_option("optionId", option_id, value)
         except AgentRefused as second:
             raise (second if names_it else first) from None
-        self._connection.option_member = "optionId"
+        self.connection.option_member = "optionId"
         return answer
 
     async def _set_option(self, member: str, option_id: str, value: str | bool) -> Any:
@@ -262,7 +259,7 @@ class Session:
         return await self._request("session/set_config_option", **{member: option_id, **typed, "value": value})
 
     async def _request(self, method: str, **more: Any) -> Any:
-        return await self._connection.request(method, {"sessionId": self.id, **more})
+        return await self.connection.request(method, {"sessionId": self.id, **more})
 
 
 # -- connecting ---------------------------------------------------------------------------------------------------

@@ -53,7 +53,6 @@ class BrokerTransport:
     def __init__(self, transport: Transport, welcome: Welcome, received: bytes) -> None:
         self._transport = transport
         self.welcome, self.kernels = welcome, 1
-        self.sandbox = welcome.sandbox
         self.listeners: Mapping[str, Callable[[Any], None]] = {
             wire.CLIENTS: self._count,
             wire.STDERR: self._explain,

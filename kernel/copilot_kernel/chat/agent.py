@@ -255,7 +255,8 @@ class Agent:
         """Return what to start, or the connection to the agent that several notebooks share."""
         if connect := self._connect or (shared if shares(self.settings, launch) else None):
             async with connect(self.settings, launch, servers, self._client_handlers) as self.broker:
-                self.running.sandbox, self.running.unsandboxed = self.broker.sandbox, self.broker.welcome.unsandboxed
+                welcome = self.broker.welcome
+                self.running.sandbox, self.running.unsandboxed = welcome.sandbox, welcome.unsandboxed
                 yield launch, self.broker
         else:
             self.broker, running = None, self.running

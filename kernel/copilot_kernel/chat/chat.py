@@ -237,7 +237,7 @@ class Chat:
         if turn.recording:
             await turn.recording.begun()
         preamble = () if has_slash(blocks) else self._preamble(session.id)
-        prepared = prepare(blocks, session.info)
+        prepared = prepare(blocks, session.connection.info)
         self.sent += (*blocks[1:], *preamble)
         await self.session_manager.use()
         activity = ActivityLine(

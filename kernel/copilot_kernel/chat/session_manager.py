@@ -312,7 +312,7 @@ class SessionManager:
     async def _resume_saved(self, link: AgentConnection, saved: SavedSession) -> Session:
         if self._is_expired:
             raise _NotResumable(EXPIRED)
-        is_same_agent = self._last is not None and not self._last.closed.is_set()
+        is_same_agent = self._last is not None and not self._last.connection.closed.is_set()
         how = next((name for name in ("resume", "load") if link.can(name)), None)
         if how is None:
             raise _NotResumable(CLOSED if is_same_agent else FORGOTTEN)

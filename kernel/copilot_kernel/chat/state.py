@@ -228,7 +228,7 @@ class SessionUpdates:
     @property
     def current(self) -> Session | None:
         """The open session, if the agent lives."""
-        return None if self.session is None or self.session.closed.is_set() else self.session
+        return None if self.session is None or self.session.connection.closed.is_set() else self.session
 
     def begin(self, session_id: str) -> None:
         """Keep what comes until the session is open; a new one has no id yet."""
