@@ -78,7 +78,7 @@ def test_the_field_takes_the_place_of_the_answers_and_gives_it_back(front_end: F
     seen = [shown()]
     for name in ("Rule…", "Save", "Back"):
         if name == "Save":
-            question.release()
+            question.guard(holds=False)
         front_end.click(front_end.described(name))
         seen.append(shown())
         complaints = [state["value"] for state in front_end.models.values() if "alert" in str(state.get("value"))]
