@@ -267,9 +267,9 @@ export class Connections {
     tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
     tracker.forEach(panel => this.#watch(panel));
     actions.executionScheduled.connect((_, scheduled) => markLive(scheduled));
-    document.addEventListener('visibilitychange', () => {
-      if (!document.hidden) this.all().forEach(connection => connection.look());
-    });
+    const look = () => document.hidden || this.all().forEach(connection => connection.look());
+    document.addEventListener('visibilitychange', look);
+    window.addEventListener('focus', look); // of two windows side by side, neither is hidden
     window.addEventListener('pagehide', () => this.all().forEach(connection => connection.leave()));
   }
 
