@@ -46,7 +46,7 @@ class Ledger:
 
     def answered(self, call: ToolCall, answer: PermissionAnswer) -> Ledger:
         """Return the ledger with the answer to a question about `call`."""
-        return self._with(call, _outcome(answer), answer.by, answer.rule, answer.reason)
+        return self._with(call, answer.verb if answer.option else "cancelled", answer.by, answer.rule, answer.reason)
 
     def acted(self, call: ToolCall, outcome: LedgerOutcome, reason: str) -> Ledger:
         """Return the ledger with an action that was not asked about, or went against the answer."""
@@ -68,12 +68,6 @@ def subject_of(call: ToolCall) -> str:
     names = (inputs.title(call) or call.name or call.kind, *paths)
     subject = "; ".join(f"$ {line}" for line in commands) or " · ".join(filter(None, names))
     return subject if len(subject) <= MAX_SUBJECT else f"{subject[: MAX_SUBJECT - 1]}…"
-
-
-def _outcome(answer: PermissionAnswer) -> LedgerOutcome:
-    if answer.option is None:
-        return "cancelled"
-    return "allowed" if answer.allows else "denied" if answer.rejects else "answered"
 
 
 # -- actions without a question -------------------------------------------------------------------------------------

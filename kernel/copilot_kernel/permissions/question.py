@@ -86,25 +86,29 @@ class PermissionAnswer:
         """True only for the two kinds that reject."""
         return self.option is not None and self.option.rejects
 
+    @property
+    def verb(self) -> Literal["allowed", "denied", "answered"]:
+        """What the option does with the call."""
+        return "allowed" if self.allows else "denied" if self.rejects else "answered"
+
     def words(self, options: Sequence[PermissionOption]) -> str:
         """Return decision and decider in one line, such as `denied by you: “Use Python instead”`.
 
         Of the `options` that there were, the chosen one is named if that does not tell it.
         """
-        verb = "allowed" if self.allows else "denied" if self.rejects else "answered"
         if self.option is None:
             return f"not run ({self.reason or 'no answer'})"
         if self.by == "none" and self.allows:  # the call was left to its tool, which decides
             return ""
         if self.by != "you":
-            return f"{verb}{' by ' if self.by in ('rule', 'mode') else ': '}{self.reason}"
+            return f"{self.verb}{' by ' if self.by in ('rule', 'mode') else ': '}{self.reason}"
         kind = self.option.kind
         is_told = kind in ("allow_once", "reject_once") and sum(option.kind == kind for option in options) <= 1
         name = "" if is_told else f" (“{_line(self.option.name)}”)"
         feedback = f": “{_line(self.feedback)}”" if self.feedback else ""
         where = "in your settings" if self.keep == "settings" else "for this session"
         rule = f"; rule `{self.rule}` added {where}" if self.rule else ""
-        return f"{verb} by you{name}{feedback}{rule}"
+        return f"{self.verb} by you{name}{feedback}{rule}"
 
 
 def _line(text: str) -> str:
