@@ -62,7 +62,7 @@ class WireLog:
 class _Pending:
     """A pending request of ours; the response None means that the connection ended first."""
 
-    def __init__(self, answered: Callable[[], None] | None) -> None:
+    def __init__(self, answered: Callable[[], None]) -> None:
         self.done = anyio.Event()
         self.response: RpcResponse | None = None
         self._answered = answered
@@ -70,8 +70,7 @@ class _Pending:
     def settle(self, response: RpcResponse | None) -> None:
         self.response = response
         self.done.set()
-        if self._answered is not None:
-            self._answered()
+        self._answered()
 
 
 class RpcConnection:
@@ -123,7 +122,7 @@ class RpcConnection:
     # -- sending -------------------------------------------------------------------------------------------------
 
     async def request(
-        self, method: str, params: dict[str, Any], *, cancel: bool = True, answered: Callable[[], None] | None = None
+        self, method: str, params: dict[str, Any], *, cancel: bool = True, answered: Callable[[], None] = lambda: None
     ) -> Any:
         """Send a request and return its result. Raises AgentRefused for an error answer, AgentExited.
 

@@ -186,19 +186,15 @@ def _parse(line: Line) -> RpcEvent:
 
 
 def _classify(message: dict[str, Any]) -> RpcEvent | None:
-    method, params = message.get("method"), message.get("params")
-    if "id" in message and not _is_id(message["id"]):
+    method, params, id = message.get("method"), message.get("params"), message.get("id")
+    if isinstance(id, bool) or not isinstance(id, Id):
         return None
     if method is None and "id" in message:
-        return RpcResponse(_own_id(message["id"]), message.get("result"), _error(message.get("error")))
+        return RpcResponse(_own_id(id), message.get("result"), _error(message.get("error")))
     if not isinstance(method, str):
         return None
     params = {} if params is None else params
-    return RpcRequest(message["id"], method, params) if "id" in message else RpcNotification(method, params)
-
-
-def _is_id(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float | str) and not isinstance(value, bool))
+    return RpcRequest(id, method, params) if "id" in message else RpcNotification(method, params)
 
 
 def _own_id(value: Id) -> Id:
