@@ -45,6 +45,7 @@ UNDONE = "↶ Undone"
 _REVIEW = span("Review", f"color:{BLUE}")
 _NOTABLE_PERCENT, _FULL_PERCENT = 50, 80
 """Shares of the context that are worth a remark."""
+_DEFAULTS = ("default", "unknown", "agent")  # not worth a word
 _STOP_REASONS = {
     "end_turn": "",
     "max_tokens": "stopped: the answer reached the token limit",
@@ -150,7 +151,8 @@ def _remarks(turn: TurnOutcome, changes: TurnChanges) -> Iterable[tuple[str, str
 
 
 def _quiet(turn: TurnOutcome, seconds: float | None) -> Iterable[tuple[str, str]]:
-    mode, model = (_unless_default(one_line(name)) for name in (turn.mode, turn.model))
+    names = map(one_line, (turn.mode, turn.model))
+    mode, model = ("" if name.lower() in _DEFAULTS else name for name in names)
     tokens, cost = (turn.usage or {}).get("totalTokens"), _cost(turn)
     quiet = (
         ", ".join(filter(None, (one_line(turn.agent), model))),
@@ -168,11 +170,6 @@ def _cost(turn: TurnOutcome) -> str:
     amount, currency = cost.get("amount"), cost.get("currency")
     is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and amount > 0
     return f"{amount:.4g} {visible_line(currency)}" if is_amount and isinstance(currency, str) else ""
-
-
-def _unless_default(name: str) -> str:
-    """Return a value unless it is the default, which is not worth a word."""
-    return "" if name.lower() in ("default", "unknown", "agent") else name
 
 
 def _time(seconds: float) -> str:

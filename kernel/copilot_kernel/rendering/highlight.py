@@ -146,18 +146,11 @@ def lexer_of(language: str) -> Lexer | None:
 
     The first time, this may take 0.2 seconds.
     """
-    from pygments.lexers import get_lexer_by_name
+    from pygments.lexers import get_all_lexers, get_lexer_by_name
 
-    if language not in _aliases():
+    if not any(language in aliases for _, aliases, _, _ in get_all_lexers(plugins=False)):
         return None
     return get_lexer_by_name(language, stripnl=False, ensurenl=False)
-
-
-@cache
-def _aliases() -> frozenset[str]:
-    from pygments.lexers import get_all_lexers
-
-    return frozenset(alias for _, aliases, _, _ in get_all_lexers(plugins=False) for alias in aliases)
 
 
 @cache
