@@ -9,9 +9,12 @@ import pytest
 from copilot_kernel import chat
 from copilot_kernel.acp.messages import Diff
 from copilot_kernel.chat import TurnOutcome
+from copilot_kernel.chat.turn_end import TurnEnd
 from copilot_kernel.chat.turn_record import MAX_TITLE_CHARS, METADATA_KEY, metadata_of
 from copilot_kernel.conversation.changes import FileChange, changes_of
 from copilot_kernel.conversation.model import ToolCall, Unasked
+from copilot_kernel.rendering.report import Wording
+from copilot_kernel.undo.cells import CellChange
 
 from ..rendering.hostile import HOSTILE
 
@@ -87,6 +90,18 @@ def test_the_record_has_the_digest_of_a_changed_file() -> None:
     assert changes == [{"path": "a.py", "what": "changed", "added": 0, "removed": 0, "digest": "0123456789abcdef"}]
     assert validator().is_valid(record(turn()) | {"changes": changes})
     assert not validator().is_valid(record(turn()) | {"changes": [changes[0] | {"digest": ""}]})
+
+
+def test_the_record_tells_by_a_checksum_whether_a_cell_is_as_the_agent_left_it() -> None:
+    cells = (CellChange("a", None, "123456789"), CellChange("b", "", "é😀\ud83d"), CellChange("c", "x", None))
+    kept = metadata_of(turn(), changes_of(()), is_batch=True, cells=cells)[METADATA_KEY]
+    assert kept["cells"] == [
+        {"id": "a", "what": "new", "crc32": 0xCBF43926},
+        {"id": "b", "what": "changed", "crc32": 0x8D78E7DF},
+    ]
+    assert validator().is_valid(kept)
+    left = TurnEnd(turn(), changes_of(()), edits=cells).without((), ("cell 1",))
+    assert "cells" not in left.shown(Wording(), is_batch=True)[0][1][METADATA_KEY]
 
 
 def test_the_record_names_the_server_of_a_tool() -> None:

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { bounded, cut, difference, oneLine, portable, visible } from '../../widgets/labextension/static/text.js';
+import { bounded, crc32, cut, difference, oneLine, portable, visible } from '../../widgets/labextension/static/text.js';
 
 const applied = (before, { start, end, text }) => before.slice(0, start) + text + before.slice(end);
+
+test('a checksum is that of the text in UTF-8, as the kernel computes it', () => {
+  assert.deepEqual(['', '123456789', 'é😀\n'].map(crc32), [0, 0xcbf43926, 0xdbcb23fc]);
+});
 
 test('a difference is the smallest part that changes', () => {
   assert.deepEqual(difference('x = 1\ny = 2', 'x = 10\ny = 2'), { start: 5, end: 5, text: '0' });

@@ -143,10 +143,12 @@ class Chat:
     async def end_of(self, turn: TurnOutcome) -> TurnEnd:
         """Return the end of `turn`, the last one, with what else changed meanwhile. Reads the files."""
         cells = await self.notebook.touched_cells() if self.notebook else ()
+        edits = self.notebook.log.changes if self.notebook else ()
         found = await net_changes(turn, self.settings.folder, self.undo)
         opened = map(os.path.realpath, await self.notebook.open_notebooks() if self.notebook and found.files else ())
         paths = {os.path.realpath(os.path.join(found.cwd, file.path)): file.path for file in found.files}
-        return TurnEnd(turn, replace(found, opened=tuple(paths[each] for each in opened if each in paths)), cells)
+        found = replace(found, opened=tuple(paths[each] for each in opened if each in paths))
+        return TurnEnd(turn, found, cells, edits)
 
     async def resume(self, session_id: str, view: View) -> TurnOutcome:
         """Switch to another session of the agent's; what was said in it is shown, where the agent can do that."""

@@ -13,7 +13,7 @@ from ..rendering.failure import render_failure
 from ..rendering.footer import footer_bundles
 from ..rendering.markup import Bundle
 from ..rendering.report import Wording
-from ..undo.cells import CellLog
+from ..undo.cells import CellChange, CellLog
 from .turn_record import metadata_of
 
 
@@ -32,14 +32,15 @@ class NotebookInTurn(LiveNotebook, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """The outcome of a turn, and what it has changed. `cells`: see `footer_bundles`.
+    """The outcome of a turn, and what it has changed. `cells`: see `footer_bundles`; `edits` are changes of cells.
 
-    `undone` names what was restored since, and is no longer among `changes` and `cells`.
+    `undone` names what was restored since, and is no longer among `changes`, `cells` and `edits`.
     """
 
     outcome: TurnOutcome
     changes: TurnChanges
     cells: Sequence[tuple[str, str, str]] = ()
+    edits: Sequence[CellChange] = ()
     undone: tuple[str, ...] = ()
 
     @classmethod
@@ -63,9 +64,9 @@ class TurnEnd:
         left, also = ([each for each in of if each.path not in files] for of in (self.changes.files, self.changes.also))
         gone = [each.path for each in before if each.path in files]
         undone = tuple(dict.fromkeys((*self.undone, *gone, *cells)))
-        still = () if cells else self.cells
+        still, edits = ((), ()) if cells else (self.cells, self.edits)
         outcome = self.outcome if left or also or still else replace(self.outcome, undo="")
-        return TurnEnd(outcome, replace(self.changes, files=tuple(left), also=tuple(also)), still, undone)
+        return TurnEnd(outcome, replace(self.changes, files=tuple(left), also=tuple(also)), still, edits, undone)
 
     def shown(self, wording: Wording, *, is_batch: bool) -> list[tuple[Bundle, dict[str, Any]]]:
         """What ends the cell, with the record as metadata of what comes first. A failure stands above the footer.
@@ -74,7 +75,7 @@ class TurnEnd:
         """
         # Another program's changes are not to be compared.
         changes = replace(self.changes, also=(), more=0) if is_batch else self.changes
-        record = metadata_of(self.outcome, changes, is_batch=is_batch, undone=self.undone)
+        record = metadata_of(self.outcome, changes, is_batch=is_batch, cells=self.edits, undone=self.undone)
         failure = [render_failure(self.outcome.failure, wording)] if self.outcome.failure else []
         footer = footer_bundles(self.outcome, changes, timed=not is_batch, cells=self.cells, undone=self.undone)
         return [(each, {} if number else record) for number, each in enumerate((*failure, *footer))]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..conversation.changes import FileChange, TurnChanges
 from ..conversation.model import ToolCall
 from ..conversation.outcome import TurnOutcome
 from ..rendering.plain import visible_line
+from ..undo.cells import CellChange
 
 METADATA_KEY = "copilot_kernel"
 SCHEMA_MEMBER, SCHEMA_VERSION = "schema", 1
@@ -21,10 +23,18 @@ MAX_TITLE_CHARS = 500
 Json = dict[str, Any]
 
 
-def metadata_of(turn: TurnOutcome, changes: TurnChanges, *, is_batch: bool, undone: Sequence[str] = ()) -> Json:
+def metadata_of(
+    turn: TurnOutcome,
+    changes: TurnChanges,
+    *,
+    is_batch: bool,
+    cells: Sequence[CellChange] = (),
+    undone: Sequence[str] = (),
+) -> Json:
     """The metadata of the output that ends a turn: which agent did what, who allowed it, and what was `undone` since.
 
-    No times, and in a batch run no session id: another run of the notebook gives the same.
+    `cells` are those of the notebook that it changed. No times, and in a batch run no session id: another run of the
+    notebook gives the same.
     """
     record = {
         SCHEMA_MEMBER: SCHEMA_VERSION,
@@ -40,6 +50,7 @@ def metadata_of(turn: TurnOutcome, changes: TurnChanges, *, is_batch: bool, undo
         "calls": [_call(call) for call in turn.tool_calls],
         "changes": [_change(file) for file in changes.files],
         **({"also_changed": [_change(file) for file in changes.also]} if changes.also else {}),
+        **({"cells": found} if (found := [_cell(cell) for cell in cells if cell.after is not None]) else {}),
         **({"undone": [*map(visible_line, undone)]} if undone else {}),
     }
     return {METADATA_KEY: record}
@@ -69,6 +80,12 @@ def _change(file: FileChange) -> Json:
         "removed": file.removed,
         **_known(digest=file.digest),
     }
+
+
+def _cell(cell: CellChange) -> Json:
+    """As the agent left it. The checksum is one that a page can compute itself, on http too."""
+    source = (cell.after or "").encode(errors="replace")
+    return {"id": cell.id, "what": "new" if cell.before is None else "changed", "crc32": zlib.crc32(source)}
 
 
 def _known(**members: str | int | None) -> Json:

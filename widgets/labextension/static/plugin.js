@@ -8,6 +8,7 @@ import { equipCards } from './cards.js';
 import { CodeBlocks } from './codeblocks.js';
 import { COMMANDS, Commands } from './commands.js';
 import { Connections } from './connection.js';
+import { markEdits } from './marks.js';
 import { namePictures } from './pictures.js';
 import { markPrompts } from './promptcells.js';
 import { Questions } from './questions.js';
@@ -127,6 +128,7 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
   equipCards(app, tracker);
   answerByKeys();
   markPrompts(app, tracker);
+  markEdits(tracker, connections);
   namePictures(tracker);
   if (contents) leaveOutOutputs(app, tracker, contents);
   followCellLinks(tracker, connections);

@@ -138,3 +138,13 @@ export function oneLine(text, limit) {
   const line = visible(text.replace(/\s+/g, ' ').trim());
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
+
+/** The checksum of a text in UTF-8. Pages on http have none of their own. @param {string} text */
+export function crc32(text) {
+  let checksum = -1;
+  for (const byte of new TextEncoder().encode(text)) {
+    checksum ^= byte;
+    for (let bit = 0; bit < 8; bit += 1) checksum = (checksum >>> 1) ^ (checksum & 1 ? 0xedb88320 : 0);
+  }
+  return ~checksum >>> 0;
+}

@@ -8,6 +8,8 @@ import { undoOf } from './prompts.js';
 const TURN = /^copilot-undo-(\d+-[0-9a-f]+)$/; // nothing else: the command is run
 const CHANGED = 'copilot-undo';
 const BUTTON = 'copilot-undo-button';
+/** The buttons of this module: what an output shows may look like one. @type {WeakSet<Element>} */
+const buttons = new WeakSet();
 
 /**
  * @param {import('@jupyterlab/application').JupyterFrontEnd} app
@@ -31,6 +33,13 @@ export function offerUndo(app, tracker) {
       content.deselectAll();
       await app.commands.execute('notebook:run-cell');
     };
+    buttons.add(undo);
     element.append(undo);
   });
+}
+
+/** The button below the turn that a cell shows. @param {Element} cell @returns {HTMLElement | undefined} */
+export function undoIn(cell) {
+  const found = /** @type {NodeListOf<HTMLElement>} */ (cell.querySelectorAll(`.${BUTTON}`));
+  return [...found].find(each => buttons.has(each));
 }
