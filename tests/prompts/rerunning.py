@@ -55,7 +55,7 @@ class Kernel:
 
     async def end_of(self, turn: TurnOutcome) -> TurnEnd:
         self.session.runner.chat = None
-        undo: Any = SimpleNamespace(uncertain=lambda number: (), content_before=None)
+        undo: Any = SimpleNamespace(uncertain=lambda number: (), history=SimpleNamespace(content_before=None))
         return TurnEnd(turn, await net_changes(turn, str(self.folder), undo))
 
     async def run(self, code: str, cell: RecordingCell | None = None, **values: str) -> RecordingCell:

@@ -202,11 +202,8 @@ class CopilotKernel(ConcurrentKernel):
     def leave(self) -> None:
         """End the agent and this process, without being asked on a channel."""
         lifetime.exit_within(lifetime.EXIT_LIMIT)
-        self._leaving = self.io_loop.asyncio_loop.create_task(self._leave())
-
-    async def _leave(self) -> None:
-        await self.close()
-        self.io_loop.stop()
+        self._leaving = self.io_loop.asyncio_loop.create_task(self.close())
+        self._leaving.add_done_callback(lambda _: self.io_loop.stop())
 
     async def close(self) -> None:
         """End the turn, then the agent, in bounded time."""

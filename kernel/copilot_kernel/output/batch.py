@@ -63,11 +63,8 @@ class Batch(TurnOutput):
         """Return what looks different from what was sent."""
         for key, item in slot.items.items():
             before = sent.get(key)
-            if before is None or (item is not before and self._picture(item) != self._picture(before)):
+            if before is None or (item is not before and picture([item], self._cwd) != picture([before], self._cwd)):
                 yield item
-
-    def _picture(self, item: Item) -> Bundle:
-        return picture([item], self._cwd)
 
 
 def _is_over(slot: Slot) -> bool:

@@ -72,8 +72,7 @@ class WarmStart:
         settings = self._kernel_session.load()
         if not _is_wanted(settings):
             return
-        chat = await self._kernel_session.reserve_chat(settings)
-        if chat is not None:
+        if chat := await self._kernel_session.reserve_chat(settings):
             await chat.prepare()
 
 
