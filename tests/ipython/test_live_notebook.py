@@ -214,8 +214,8 @@ def reply(answer):
         return f"{answer.rule} is refused"
     answered.set_result(answer)
     return ""
-request = SimpleNamespace(options=[1, 2])
-question = SimpleNamespace(key="%s", for_page={"title": "Run?"}, reply=reply, question=request)
+answers = SimpleNamespace(options={0, 1})
+question = SimpleNamespace(key="%s", for_page={"title": "Run?"}, reply=reply, answers=answers)
 asking = asyncio.create_task(notebook.reporter.page.ask(question))
 try:
     return astuple(await answered)

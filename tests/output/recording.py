@@ -70,6 +70,7 @@ class RecordingCell:
     """`sent` is every message; `outputs` what a front end would hold, in order."""
 
     guard_seconds = 0.0
+    server_run = False
     wording = CELL
 
     def __init__(self, live: bool = True, cell_id: str | None = "cell", seen: bool = True) -> None:

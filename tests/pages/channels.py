@@ -10,16 +10,18 @@ Message = dict[str, Any]
 
 
 class Channel:
-    """The connection to a page, which answers as long as it is one of `answering`, and calls with `results`."""
+    """The connection to a page, which answers as long as it is one of `answering`, and calls with
+    `results`, or what those functions of the arguments return."""
 
-    def __init__(self, session: str, answering: set[str], **results: Message) -> None:
+    def __init__(self, session: str, answering: set[str], **results: Any) -> None:
         self.session, self._answering, self._results = session, answering, results
         self.sent: list[Message] = []
 
     def send(self, data: Message) -> None:
         self.sent.append(data)
         for each in data.get("calls", ()):
-            self.says(replies=[{"call": each["call"], "result": self._results.get(each["op"], {})}])
+            result = self._results.get(each["op"], {})
+            self.says(replies=[{"call": each["call"], "result": result(each["args"]) if callable(result) else result}])
 
     def receive(self, received: Callable[[Message, Request | None], None], closed: Callable[[], None]) -> None:
         self.received, self.closed = received, closed

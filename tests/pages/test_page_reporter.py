@@ -1,15 +1,19 @@
 """What the page is told of a turn and its questions, and what it asks where code blocks the kernel."""
 
 import asyncio
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from copilot_kernel.acp.elicitation import Elicitation, ElicitationAnswer, FormField
 from copilot_kernel.output.display import Display
+from copilot_kernel.output.questions import NO_FORM
 from copilot_kernel.pages.page_reporter import PageReporter
 from copilot_kernel.permissions.question import Keep, PermissionAnswer, Question, RuleOffer
 from copilot_kernel.rendering.answers import answers_to
 from copilot_kernel.rendering.question import QuestionView
+from copilot_kernel.views.other_questions import ActionQuestion, Confirmation, ElicitationQuestion, SignIn
 from copilot_kernel.views.permission_question import PermissionQuestion
 from copilot_widgets.answers import Reply
 from msgspec import to_builtins
@@ -58,9 +62,9 @@ class Page:
 class Scene:
     """A cell in a page, whose kernel is blocked when the test says so."""
 
-    def __init__(self, page: Page | None = None, cell: RecordingCell | None = None) -> None:
+    def __init__(self, page: Page | None = None, cell: RecordingCell | None = None, asks_all: bool = False) -> None:
         self.page, self.blocked = page or Page(), asyncio.Event()
-        self.reporter = PageReporter(self.page, "c1", self._wait)
+        self.reporter = PageReporter(self.page, "c1", self._wait, asks_all=asks_all)
         self.cell = cell or RecordingCell()
         self.cell.widgets = False
         self.display = Display(self.cell, self.reporter, cwd="/project")
@@ -117,7 +121,7 @@ async def test_where_code_blocks_the_kernel_the_page_asks_and_lists_it_until_it_
     await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
     assert scene.page.question.for_page == {
         "title": "Use this tool? Run⟨U+202E⟩ it",
-        "html": QuestionView(QUESTION, "/project").html,
+        "html": QuestionView(QUESTION, "/project").bundle["text/html"],
         "answers": to_builtins(answers_to(QuestionView(QUESTION, "/project"))),
     }
     listed = [scene.page.question.key]
@@ -190,3 +194,59 @@ async def test_a_page_that_comes_while_the_question_is_open_lists_it() -> None:
         assert [len(keys) for keys in scene.lists()] == [1]
         await scene.cell.typed.put("1")
         assert (await asking).allows
+
+
+# -- a cell that a server runs --------------------------------------------------------------------------------------
+
+
+def server_run() -> Scene:
+    cell = RecordingCell()
+    cell.server_run = True
+    return Scene(cell=cell, asks_all=True)
+
+
+FORM = Elicitation("Who are you?", fields=(FormField("name", "text", "Name", required=True),))
+VISIT = Elicitation("Sign in", "url", id="e", url="https://x.example/login")
+BUTTONS = ["Agree", "Decline"]
+
+
+async def test_what_a_server_runs_is_asked_in_the_page_alone() -> None:
+    scene = server_run()
+    asking = scene.ask()
+    await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
+    assert scene.lists() == [[scene.page.question.key]]
+    scene.page.reply(0)
+    assert (await asyncio.wait_for(asking, LIMIT)).allows
+    assert (scene.cell.prompts, scene.cell.sent) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("question", "buttons"),
+    [
+        (ElicitationQuestion(VISIT), BUTTONS),
+        (Confirmation("Really?", ("Yes", "No")), ["Yes", "No"]),
+        (SignIn(), ["Sign in and run again", "Not now"]),
+    ],
+)
+@pytest.mark.parametrize(("option", "action"), [(0, "accept"), (1, "decline")])
+async def test_every_question_with_buttons_can_be_the_pages(
+    question: ActionQuestion, buttons: list[str], option: int, action: str
+) -> None:
+    question.answer = Future()
+    scene = server_run()
+    asking = asyncio.create_task(scene.display.questions.ask(question))
+    await asyncio.wait_for(scene.page.asked.wait(), LIMIT)
+    asked = scene.page.question.for_page
+    assert (asked["title"], asked["html"]) == (question.title, question.static["text/html"])
+    assert [each["label"] for each in asked["answers"]["choices"]] == buttons
+    scene.page.reply(option)
+    assert (await asyncio.wait_for(asking, LIMIT)).action == action
+
+
+async def test_a_form_is_declined_with_a_line_that_says_where_it_can_be_filled_in() -> None:
+    scene = server_run()
+    answer = await asyncio.wait_for(scene.display.elicit(FORM), LIMIT)
+    scene.display.close()
+    assert answer == ElicitationAnswer("decline", reason=NO_FORM)
+    assert scene.cell.plain == [f"ℹ Declined ({NO_FORM})"]
+    assert not scene.page.asked.is_set()

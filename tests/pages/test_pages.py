@@ -28,6 +28,8 @@ class Kernel:
     def __init__(self) -> None:
         self.session = self
         self.answering: set[str] = set()
+        # Ids of the cells that pages have run, by session and source.
+        self.runs: dict[tuple[str, str], str] = {}
         self.channels: list[Channel] = []
         self.sent: list[tuple[str, Message, Message]] = []
         self.pages = Pages(self)
@@ -37,9 +39,25 @@ class Kernel:
         self.connected = connected
 
     def open(self, session: str) -> Channel:
-        self.channels.append(Channel(session, self.answering))
+        self.channels.append(self._channel(session))
         self.channels[-1].says(hello=1, session=session, path=PATH)
         return self.channels[-1]
+
+    def _channel(self, session: str) -> Channel:
+        def claim(args: Message) -> Message:
+            return {"cell": self.runs.pop((session, args["source"]), "")}
+
+        return Channel(session, self.answering, claim=claim)
+
+    def server_cell(self, source: str = "Do it") -> Cell:
+        """A cell that a server runs."""
+        channel = MessageChannel(self, SimpleNamespace(widgets_seen=True, undrawn=False))
+        return Cell(channel, self.request("server", code=source), live=False, cell_id=None)
+
+    def calls(self, session: str) -> list[str]:
+        """What a page was called to do."""
+        sent = [data for each in self.channels if each.session == session for data in each.sent]
+        return [call["op"] for data in sent for call in data.get("calls", ())]
 
     def _topic(self, topic: str) -> bytes:
         return topic.encode()
@@ -76,7 +94,7 @@ class Kernel:
     async def connect(self, session: str) -> Message:
         """A page connects; what it has missed."""
         self.answering.add(session)
-        self.channels.append(Channel(session, self.answering))
+        self.channels.append(self._channel(session))
         self.connected(self.channels[-1], {"hello": 1, "session": session, "path": PATH})
         return await self.heard(session, "missed")
 
@@ -290,6 +308,106 @@ async def test_of_turns_that_nobody_saves_the_last_are_kept(kernel: Kernel) -> N
     kernel.answering.clear()
     turns = (await kernel.connect("second"))["turns"]
     assert [turn["cell"] for turn in turns] == [f"c{number}" for number in range(5, MAX_ENDED + 5)]
+
+
+# -- cells that a server runs ---------------------------------------------------------------------------------------
+
+
+def watched(cell: Cell) -> tuple[bool, bool, str | None, str, bool]:
+    return cell.live, cell.server_run, cell.cell_id, cell.saved_id, cell.widgets
+
+
+async def test_a_cell_that_a_server_runs_belongs_to_the_page_that_has_run_it_which_alone_is_asked(
+    kernel: Kernel,
+) -> None:
+    for session in ("first", "second", "third"):
+        await kernel.connect(session)
+    kernel.runs["second", "Do it"] = "c5"
+    cell = kernel.server_cell()
+    page = await kernel.pages.claim(cell)
+    assert page is not None
+    assert (page.session, watched(cell)) == ("second", (True, True, "c5", "c5", False))
+    assert [kernel.calls(session).count("claim") for session in ("third", "second", "first")] == [1, 1, 0]
+    asking = asyncio.create_task(page.ask(PermissionQuestion(question(call(1)))))
+    await kernel.heard("second", "ask")
+    assert [each for session in ("first", "third") for each in kernel.events(session) if each["event"] == "ask"] == []
+    asking.cancel()
+    assert (await kernel.connect("fourth"))["turns"] == []
+
+
+async def test_a_cell_of_a_server_that_no_page_claims_stays_as_it_is(kernel: Kernel) -> None:
+    await kernel.connect("first")
+    cell = kernel.server_cell()
+    assert await kernel.pages.claim(cell) is None
+    assert watched(cell) == (False, False, None, "", False)
+
+
+async def test_where_there_is_neither_page_nor_server_nothing_is_sent_or_awaited(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    with pytest.raises(StopIteration) as ended:
+        kernel.pages.claim(kernel.server_cell()).send(None)
+    assert (ended.value.value, kernel.channels, kernel.sent) == (None, [], [])
+
+
+@pytest.fixture
+def serving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jupyter Server has started the kernel for a notebook."""
+    monkeypatch.setenv("JPY_SESSION_NAME", "/work/book.ipynb")
+    monkeypatch.setattr("copilot_kernel.places.own_variable", lambda name, environ: environ.get(name, ""))
+
+
+@pytest.mark.usefixtures("serving")
+async def test_pages_that_have_not_connected_hear_of_the_kernel_once_and_the_right_one_claims(kernel: Kernel) -> None:
+    claiming = asyncio.create_task(kernel.pages.claim(cell := kernel.server_cell()))
+    await settled(lambda: [each.session for each in kernel.channels] == [""])
+    kernel.runs["second", "Do it"] = "c5"
+    await kernel.connect("first")
+    assert not claiming.done()
+    await kernel.connect("second")
+    page = await claiming
+    assert page is not None
+    assert (page.session, cell.cell_id) == ("second", "c5")
+    for session in ("first", "second"):
+        await kernel.leave(session)
+    await kernel.pages.claim(kernel.server_cell("Next"))
+    assert [each.session for each in kernel.channels] == ["", "first", "second"]
+
+
+async def test_a_later_cell_of_a_session_that_was_claimed_waits_for_a_page(kernel: Kernel) -> None:
+    await kernel.connect("first")
+    kernel.runs["first", "Do it"] = "c5"
+    page = await kernel.pages.claim(kernel.server_cell())
+    await kernel.leave("first")
+    assert await kernel.pages.claim(cell := kernel.server_cell("Next")) is page
+    assert watched(cell) == (True, True, None, "", False)
+    assert page is not None
+    asking = asyncio.create_task(page.ask(PermissionQuestion(question(call(1)))))
+    await kernel.connect("second")
+    await kernel.heard("second", "ask")
+    asking.cancel()
+
+
+async def test_another_page_asks_for_one_that_has_left_while_a_server_runs_its_cell(kernel: Kernel) -> None:
+    await kernel.connect("first")
+    await kernel.connect("second")
+    kernel.runs["first", "Do it"] = "c5"
+    page = await kernel.pages.claim(kernel.server_cell())
+    assert page is not None
+    asking = asyncio.create_task(page.ask(PermissionQuestion(question(call(1)))))
+    await kernel.heard("first", "ask")
+    await kernel.leave("first")
+    await kernel.heard("second", "ask")
+    asking.cancel()
+
+
+async def test_a_request_that_names_its_cell_is_not_claimed(kernel: Kernel) -> None:
+    await kernel.connect("first")
+    kernel.runs["first", "Do it"] = "c5"
+    page = await kernel.pages.claim(kernel.cell("first"))
+    assert page is not None
+    assert (page.session, kernel.runs) == ("first", {("first", "Do it"): "c5"})
 
 
 async def settled(is_so: Callable[[], bool]) -> None:

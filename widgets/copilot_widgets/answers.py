@@ -5,6 +5,7 @@ Pages get the same as JSON (`answers.js`).
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -74,6 +75,12 @@ class Answers:
     last: tuple[AnswerButton, ...] = ()
     guard_seconds: float = GUARD_SECONDS
     calm_seconds: float = CALM_SECONDS
+
+    @property
+    def options(self) -> Set[int]:
+        """Options that can be chosen."""
+        texts = filter(None, (self.reason, self.rule))
+        return {each.option for each in (*self.choices, *texts, *self.last)}
 
 
 @dataclass(frozen=True, slots=True)

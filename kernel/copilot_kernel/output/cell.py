@@ -141,6 +141,9 @@ class Cell:
     button has moved.
     """
 
+    server_run = False
+    """A server runs it for the user of a page, who is asked there alone: the cell is drawn as in a batch run."""
+
     def __init__(
         self,
         channel: CellChannel,
@@ -169,6 +172,11 @@ class Cell:
         self.shown: dict[object, Output] = {}
         """The last state of each display, in order."""
         self._errors: list[Message] = []
+
+    def watch(self, cell_id: str) -> None:
+        """Note that the user of a page watches it, and a server runs it. `cell_id` is empty if it is not known."""
+        self.live = self.server_run = True
+        self.cell_id, self.saved_id = cell_id or None, cell_id
 
     def display(self, data: Bundle, *, display_id: str | None = None, metadata: dict[str, Any] | None = None) -> None:
         """Show `data`; with a `display_id` it can be updated later."""

@@ -112,7 +112,7 @@ class Display:
 
 
 def _output(cell: Cell, loop: asyncio.AbstractEventLoop, cwd: str) -> TurnOutput:
-    if not cell.live:
+    if cell.server_run or not cell.live:
         return Batch(cell, cwd)
     return Console(cell, loop, cwd) if cell.cell_id is None else OutputArea(cell, loop, cwd)
 

@@ -39,6 +39,7 @@ ACTIVITY_SECONDS = 60.0
 
 QUESTION_WITHDRAWN = "withdrawn"
 NOT_ANSWERED = "no answer was given"
+NO_FORM = "a cell that a server runs shows no form; fill it in where JupyterLab runs the cells itself"
 
 _log = logging.getLogger(__name__)
 
@@ -162,6 +163,9 @@ class Questions:
                 if not self._cell.live:
                     answer = question.unattended()
                     return answer
+                if self._cell.server_run and question.answers is None:
+                    answer = question.unattended(NO_FORM)
+                    return answer
                 async with self._drawing:  # simultaneous questions keep their order
                     await load({*question.languages})
                     if self._cell.widgets:
@@ -225,6 +229,8 @@ class Questions:
     async def _ask_line(self, question: OpenQuestion[Any], card: Card | None) -> None:
         """Ask for lines of input, unless the buttons work. At the end of input, the buttons can still answer."""
         cell, traits = self._cell, self._cell.traits
+        if cell.server_run:
+            return
         if traits.draw_seconds:
             await question.shown.wait()
             if card is not None and await card.is_drawn(traits.draw_seconds):

@@ -16,7 +16,7 @@ from ..notebook.live import ChangedMeanwhile, NoPage, NotebookError
 
 if TYPE_CHECKING:
     from ..output.cell import Message, Request
-    from ..views.permission_question import PermissionQuestion
+    from ..views.open_question import OpenQuestion
 
 LASTING = ("turn", "standing", "questions")
 """Events that say how it is now."""
@@ -71,7 +71,7 @@ class Page:
         # The last of each kind: until it is known whether there is a page, and then only of `LASTING` ones.
         self._events: dict[str, Message] = {}
         self._runs: dict[str, asyncio.Future[tuple[Request | None, str]]] = {}
-        self._asked: dict[str, PermissionQuestion] = {}
+        self._asked: dict[str, OpenQuestion[Any]] = {}
         self._numbers = count(1)
         self._connect(channel)
         if hello is not None:
@@ -105,11 +105,20 @@ class Page:
 
     async def check(self) -> None:
         """Find out whether the page is still there."""
+        await self._reply_soon("read", ids=[])
+
+    async def claim(self, source: str) -> str:
+        """Return the cell with this source that was run in the page; empty if there is none."""
+        return str((await self._reply_soon("claim", source=source)).get("cell") or "")
+
+    async def _reply_soon(self, op: str, **args: Any) -> dict[str, Any]:
+        """Return the page's reply, empty if it refuses. A page that does not answer soon is gone."""
         try:
             with suppress(NotebookError):
-                await asyncio.wait_for(self.call("read", ids=[]), HELLO_SECONDS)
+                return await asyncio.wait_for(self.call(op, **args), HELLO_SECONDS)
         except TimeoutError:
             self._leave()
+        return {}
 
     def become(self, other: Page) -> None:
         """Be the page `other` from now on, for all who know this one; tell it how it is now."""
@@ -146,7 +155,7 @@ class Page:
         finally:
             del self._runs[run]
 
-    async def ask(self, question: PermissionQuestion) -> None:
+    async def ask(self, question: OpenQuestion[Any]) -> None:
         """Show `question` in the page until this is cancelled; what the user chooses there is the reply to it."""
         self._asked[question.key] = question
         try:
@@ -203,7 +212,7 @@ class Page:
 
     def _answered(self, key: str, option: int, data: Mapping[str, Any]) -> None:
         question = self._asked.get(key)
-        if question is None or option not in range(len(question.question.options)):
+        if question is None or question.answers is None or option not in question.answers.options:
             return
         reason, rule = (str(data.get(name) or "").strip() for name in ("reason", "rule"))
         reply = Reply(option, reason, rule, "settings" if data.get("keep") == "settings" else "session")
@@ -248,5 +257,5 @@ class Page:
                 pending.set_exception(NoPage(GONE))
 
 
-def _ask(question: PermissionQuestion) -> Message:
+def _ask(question: OpenQuestion[Any]) -> Message:
     return {"event": "ask", "key": question.key, **question.for_page}

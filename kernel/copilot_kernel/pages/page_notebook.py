@@ -43,11 +43,10 @@ class PageNotebook(PageCells):
     @asynccontextmanager
     async def asked_by(self, cell: Cell) -> AsyncIterator[None]:
         """Inside, `cell` waits for what is done in the notebook."""
-        self.page, self.asking = None, cell.saved_id
         self.why_fixed = cell.traits.why_fixed
-        if self._pages and cell.live and cell.cell_id and not self.why_fixed:
-            self.page = self._pages.of(cell)
-        self.reporter = PageReporter(self.page, self.asking, self._blocked)
+        self.page = await self._pages.claim(cell) if self._pages and not self.why_fixed else None
+        self.asking = cell.saved_id
+        self.reporter = PageReporter(self.page, self.asking, self._blocked, asks_all=cell.server_run)
         try:
             yield
         finally:

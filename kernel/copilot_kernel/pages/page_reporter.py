@@ -25,10 +25,15 @@ Blocked = Callable[[], Awaitable[None]]
 
 
 class PageReporter:
-    """Reports the turn of one cell. Without a page, or where nothing can be `blocked`, it reports and asks nothing."""
+    """Reports the turn of one cell. Without a page, or where nothing can be `blocked`, it reports and asks nothing.
 
-    def __init__(self, page: Page | None = None, cell_id: str = "", blocked: Blocked | None = None) -> None:
-        self.page, self.cell_id, self._blocked = page, cell_id, blocked
+    `asks_all`: only the page can ask, and it asks whatever has buttons.
+    """
+
+    def __init__(
+        self, page: Page | None = None, cell_id: str = "", blocked: Blocked | None = None, *, asks_all: bool = False
+    ) -> None:
+        self.page, self.cell_id, self._blocked, self._asks_all = page, cell_id, blocked, asks_all
         self._titles: dict[str, str] = {}
         """Titles of the open questions, by their keys."""
         self._began = 0.0
@@ -60,19 +65,17 @@ class PageReporter:
 
         Ends when it is cancelled: then the page shows it no longer.
         """
-        from ..views.permission_question import PermissionQuestion  # imported late: it takes long
-
         if self.page is None:
             return
         await self.page.arrives()
-        can_ask = isinstance(question, PermissionQuestion)
-        if self.page.has_widgets or not can_ask:
+        can_ask = question.answers is not None
+        waits = not can_ask or (self.page.has_widgets and not self._asks_all)
+        if waits:
             await question.shown.wait()
         with self._listed(question):
-            if self.page.has_widgets or not can_ask:
+            if waits:
                 await (self._blocked() if self._blocked and can_ask else asyncio.Event().wait())
-            if isinstance(question, PermissionQuestion):
-                await self.page.ask(question)
+            await self.page.ask(question)
 
     @contextmanager
     def _listed(self, question: OpenQuestion[Any]) -> Iterator[None]:

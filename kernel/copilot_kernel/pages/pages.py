@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..output.cell import Cell, Message, Request
-from .page import Page, PageChannel
+from ..places import notebook_at_start
+from .page import HELLO_SECONDS, Page, PageChannel
 from .page_comm import PageComms
 
 MAX_ENDED = 20
@@ -60,9 +62,56 @@ class Pages:
         self._last: Page | None = None
         """The page that ran a cell last."""
         self._turns: dict[str, ShownTurn] = {}
+        # All pages know that the kernel has comms.
+        self._is_announced = False
+        # Set when a page connects.
+        self._arrival = asyncio.Event()
         self._choosing = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         comms.accept(self._connected)
+
+    async def claim(self, cell: Cell) -> Page | None:
+        """Return the page of the user who watches `cell`, whose turn begins; None in a console or a batch run.
+
+        Where a server runs cells, its requests say neither which cell that is nor who has pressed Run: that page knows.
+        If none does, the cell belongs to the page that has claimed one of the same session, however long that is gone.
+        """
+        if cell.cell_id or not cell.session:
+            return self.of(cell) if cell.cell_id and cell.live else None
+        page, id = await self._claimed(cell)
+        if page is not None:
+            self._comms.parent = cell.request.parent
+            self._pages[cell.session] = self._last = page
+            cell.watch(id)
+        return page
+
+    async def _claimed(self, cell: Cell) -> tuple[Page | None, str]:
+        """Return the page that claims `cell`, and the cell's id; without a claim, the page of the session.
+
+        If none is connected to a kernel of Jupyter Server, all pages are told once that they can be: one that hears of
+        a comm opens its own.
+        """
+        asked = set[Page]()
+        page, id = await self._ask_pages(cell.source, asked)
+        if not (asked or self._is_announced) and notebook_at_start():
+            self._is_announced, self._comms.parent = True, cell.request.parent
+            self._comms.open("")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(HELLO_SECONDS):
+                    while page is None:
+                        await self._arrival.wait()
+                        self._arrival.clear()
+                        page, id = await self._ask_pages(cell.source, asked)
+        return page or self._pages.get(cell.session), id
+
+    async def _ask_pages(self, source: str, asked: set[Page]) -> tuple[Page | None, str]:
+        """Return who claims a cell with this source, and its id. The page that has connected last is asked first."""
+        for page in dict.fromkeys(reversed(self._pages.values())):
+            if page.is_there and page not in asked:
+                asked.add(page)
+                if id := await page.claim(source):
+                    return page, id
+        return None, ""
 
     def of(self, cell: Cell) -> Page:
         """Return the page that runs `cell`, whose turn begins.
@@ -123,8 +172,9 @@ class Pages:
                 other.show_elsewhere([message])
 
     def _left(self, page: Page) -> None:
-        """Let another page continue for `page`, which was closed or does not answer."""
-        if any(turn.page is page for turn in self._turns.values()):
+        """Let another page continue for `page`, which was closed or does not answer, also with what a server runs."""
+        sessions = [session for session, each in self._pages.items() if each is page]
+        if len(sessions) > 1 or any(turn.page is page for turn in self._turns.values()):
             self._choose_soon(page.path)
 
     # -- choosing -----------------------------------------------------------------------------------------------------
@@ -153,6 +203,7 @@ class Pages:
             page = before
         else:
             self._pages[page.session] = page
+        self._arrival.set()
         self._choose_soon(page.path, page)
 
     def _choose_soon(self, path: str, connected: Page | None = None) -> None:

@@ -73,11 +73,11 @@ class KernelSession:
 
         `code` is what was written in the cell; `values` go with its prompt, by their names, as data.
         """
-        self._watched = cell.live
         if path := vs_code.notebook_of(cell.cell_id or ""):
             os.environ["JPY_SESSION_NAME"] = path  # as Jupyter's server does
             cell.saved_id = await asyncio.to_thread(saved_id, path, cell.source)
         async with self._notebook.asked_by(cell) if self._notebook else nullcontext():
+            self._watched = cell.live  # known only here: a page may have claimed it
             try:
                 return await self._run(cell, code, dict(values or {}))
             except AuthRequired as error:

@@ -12,7 +12,10 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from itertools import count
 from secrets import token_hex
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from copilot_widgets.answers import Answers, Reply
+from msgspec import to_builtins
 
 from ..conversation.model import Notice
 from ..rendering.markup import Bundle
@@ -59,6 +62,20 @@ class OpenQuestion(ABC, Generic[T]):
         """The question without its buttons, as it is kept in a notebook."""
 
     @property
+    def answers(self) -> Answers | None:
+        """Buttons and fields of the question; None if it is a form."""
+        return None
+
+    @property
+    def for_page(self) -> dict[str, Any]:
+        """Data with which a page asks it, if it has `answers`."""
+        return {"title": self.title, "html": self.static["text/html"], "answers": to_builtins(self.answers)}
+
+    def reply(self, reply: Reply) -> str:
+        """Answer it with one of `answers`. Return what is wrong with that, if anything is; then it stays open."""
+        return ""
+
+    @property
     def printed(self) -> Bundle:
         """The question as a console prints it, without the remark for saved notebooks."""
         return {**self.static, "text/plain": self.static["text/plain"].rpartition(f"\n{OPEN}")[0]}
@@ -72,8 +89,8 @@ class OpenQuestion(ABC, Generic[T]):
         """Read the answer line by line. Raises EOFError at the end of input."""
 
     @abstractmethod
-    def unattended(self) -> T:
-        """Return the answer where nobody can be asked."""
+    def unattended(self, reason: str = NOBODY) -> T:
+        """Return the answer where nobody can be asked, for this reason."""
 
     @abstractmethod
     def unanswered(self, reason: str) -> T:

@@ -32,21 +32,24 @@ _KINDS = {"boolean": "tick", "choice": "one", "choices": "many"}
 class ActionQuestion(OpenQuestion[ElicitationAnswer]):
     """A question that is accepted or declined; `answers` are the buttons for it, in this order."""
 
-    def __init__(self, title: str, answers: Answers) -> None:
+    answers: Answers | None = None
+
+    def __init__(self, title: str, answers: Answers | None) -> None:
         super().__init__(title)
-        self._answers = answers
+        self.answers = answers
 
     def make_widgets(self, on_move: Callable[[], object]) -> Interactive:
         from copilot_widgets.permission import AnswerCard
 
-        return AnswerCard(self._answers, self._reply, on_move)
+        assert self.answers is not None
+        return AnswerCard(self.answers, self.reply, on_move)
 
-    def _reply(self, reply: Reply) -> str:
+    def reply(self, reply: Reply) -> str:
         self.settle(ElicitationAnswer("accept" if reply.option == 0 else "decline"))
         return ""
 
-    def unattended(self) -> ElicitationAnswer:
-        return ElicitationAnswer("decline", reason=NOBODY)
+    def unattended(self, reason: str = NOBODY) -> ElicitationAnswer:
+        return ElicitationAnswer("decline", reason=reason)
 
     def unanswered(self, reason: str) -> ElicitationAnswer:
         return ElicitationAnswer("cancel", reason=reason)
@@ -96,7 +99,7 @@ class ElicitationQuestion(ActionQuestion):
     """A form, or consent to visit an address."""
 
     def __init__(self, request: Elicitation) -> None:
-        super().__init__(visible_text(one_line(request.message)), _CONSENT)
+        super().__init__(visible_text(one_line(request.message)), None if request.mode == "form" else _CONSENT)
         self._request = request
 
     @property
@@ -106,7 +109,7 @@ class ElicitationQuestion(ActionQuestion):
     def make_widgets(self, on_move: Callable[[], object]) -> Interactive:
         from copilot_widgets.form import FormWidget
 
-        if self._request.mode != "form":
+        if self.answers is not None:
             return super().make_widgets(on_move)
         inputs = [_input(field) for field in self._request.fields]
         return FormWidget(inputs, self._submit, lambda: self.settle(ElicitationAnswer("decline")))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from copilot_widgets.answers import Answers, Reply
-from msgspec import to_builtins
 
 from ..conversation.model import Notice
 from ..environment import environment_of
@@ -46,11 +45,6 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
     def answers(self) -> Answers:
         """Buttons and fields of the question."""
         return answers_to(self.view)
-
-    @property
-    def for_page(self) -> dict[str, Any]:
-        """Data with which the page asks it."""
-        return {"title": self.title, "html": self.view.html, "answers": to_builtins(self.answers)}
 
     @property
     def static(self) -> Bundle:
@@ -92,14 +86,14 @@ class PermissionQuestion(OpenQuestion[PermissionAnswer]):
     async def read_lines(self, ask: AskLine) -> PermissionAnswer:
         return await read_line(ask, line_prompt(self.question), partial(typed_answer, self.question))
 
-    def unattended(self) -> PermissionAnswer:
+    def unattended(self, reason: str = NOBODY) -> PermissionAnswer:
         """Reject it, with the narrowest settings that would allow it.
 
         Never the mode that allows everything: what is allowed here is done unseen.
         """
         ways = " or ".join(settings_for(self.question.rules))
         how = f"; to allow it, set {ways}" if ways else NO_RULE
-        return PermissionAnswer(policy.reject(self.question.options), "none", f"{NOBODY}{how}")
+        return PermissionAnswer(policy.reject(self.question.options), "none", f"{reason}{how}")
 
     def unanswered(self, reason: str) -> PermissionAnswer:
         return PermissionAnswer(None, "cancel", reason)

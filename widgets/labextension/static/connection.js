@@ -4,6 +4,7 @@
 import { NotebookDocument, OperationError } from './document.js';
 import { languageOf } from './kernels.js';
 import { MissedTurns, markLive, markLost } from './missed.js';
+import { Notes } from './notes.js';
 import { hasPrompts } from './prompts.js';
 import { visible } from './text.js';
 
@@ -70,6 +71,9 @@ export class Connection {
   #localPath;
   #language;
   #missed;
+  #notes;
+  /** The cell that a server runs for this page. */
+  #claimed = '';
   /** Another page writes. */
   #waits = false;
   /** The page has opened the comm, and the kernel has not yet said anything. */
@@ -78,13 +82,15 @@ export class Connection {
   /**
    * @param {NotebookDocument} document @param {NotebookPanel} panel @param {Channel} channel
    * @param {import('@jupyterlab/application').JupyterFrontEnd} app @param {Listener} listener
+   * @param {Notes} notes
    */
-  constructor(document, panel, channel, app, listener) {
+  constructor(document, panel, channel, app, listener, notes) {
     this.panel = panel;
     this.document = document;
     this.#channel = channel;
     this.#shell = app.shell;
     this.#listener = listener;
+    this.#notes = notes;
     /** Without the name of the drive. @param {string} path */
     this.#localPath = path => app.serviceManager.contents.localPath(path);
     this.#language = languageOf(app, panel);
@@ -165,11 +171,21 @@ export class Connection {
   /** @param {Record<string, any>} call @returns {Record<string, any>} */
   #outcome({ call, op, args }) {
     try {
-      const result = op === 'documents' ? this.#documents() : this.document.perform(op, args ?? {}, this.#channel);
-      return { call, result };
+      return { call, result: this.#perform(op, args ?? {}) };
     } catch (error) {
       const kind = error instanceof OperationError ? error.kind : 'failed';
       return { call, error: { kind, message: error instanceof Error ? error.message : String(error) } };
+    }
+  }
+
+  /** @param {string} op @param {Record<string, any>} args */
+  #perform(op, args) {
+    switch (op) {
+      case 'documents': return this.#documents();
+      case 'claim':
+        this.#claimed = this.#notes.claim(this.panel, args.source);
+        return { cell: this.#claimed };
+      default: return this.document.perform(op, args, this.#channel);
     }
   }
 
@@ -189,7 +205,7 @@ export class Connection {
     if (elsewhere) {
       if (state === 'working') this.#missed.elsewhere([cell], hasBegun);
     } else if (state === 'working') {
-      this.#askingCell = this.document.isRunning(cell) ? cell : undefined;
+      this.#askingCell = cell && (cell === this.#claimed || this.document.isRunning(cell)) ? cell : undefined;
       if (this.#askingCell) { // else it has begun before the page was loaded
         this.#missed.began(this.#askingCell);
         this.#listener.turnBegan(this);
@@ -250,7 +266,7 @@ export class Connections {
   #app;
   #tracker;
   #listener;
-
+  #notes = new Notes();
   #actions;
   /** @type {WeakMap<NotebookPanel, NotebookDocument>} */
   #documents = new WeakMap();
@@ -266,7 +282,10 @@ export class Connections {
     this.#actions = actions;
     tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
     tracker.forEach(panel => this.#watch(panel));
-    actions.executionScheduled.connect((_, scheduled) => markLive(scheduled));
+    actions.executionScheduled.connect((_, scheduled) => {
+      markLive(scheduled);
+      this.#notes.add(scheduled);
+    });
     const look = () => document.hidden || this.all().forEach(connection => connection.look());
     document.addEventListener('visibilitychange', look);
     window.addEventListener('focus', look); // of two windows side by side, neither is hidden
@@ -298,6 +317,7 @@ export class Connections {
     sessionContext.kernelChanged.connect(() => {
       this.#end(panel);
       register();
+      void this.#ask(panel); // its connection may be up already
     });
     sessionContext.statusChanged.connect((_, status) => {
       if (LOST.includes(status)) this.#end(panel);
@@ -351,7 +371,7 @@ export class Connections {
   #connect(panel, kernel, comm, greet) {
     this.#end(panel);
     const channel = channelOf(comm);
-    const connection = new Connection(this.documentOf(panel), panel, channel, this.#app, this.#listener);
+    const connection = new Connection(this.documentOf(panel), panel, channel, this.#app, this.#listener, this.#notes);
     this.#connections.set(panel, connection);
     channel.receive(data => connection.receive(data), () => {
       if (this.of(panel) === connection) this.#end(panel);
