@@ -248,5 +248,5 @@ async def test_a_form_is_declined_with_a_line_that_says_where_it_can_be_filled_i
     answer = await asyncio.wait_for(scene.display.elicit(FORM), LIMIT)
     scene.display.close()
     assert answer == ElicitationAnswer("decline", reason=NO_FORM)
-    assert scene.cell.plain == [f"ℹ Declined ({NO_FORM})"]
+    assert scene.cell.plain == [f"ℹ Declined ({NO_FORM})\nWho are you?"]
     assert not scene.page.asked.is_set()
