@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from copilot_kernel.pages.page_comm import TARGET
 
@@ -44,6 +45,12 @@ class FakePage:
         message["header"]["subshell_id"] = self.subshell
         self.front_end.client.shell_channel.send(message)
         return str(message["header"]["msg_id"])
+
+    def connect(self) -> None:
+        """Open a comm, as a page does that hears of the kernel's."""
+        self.comm, self._seen = uuid4().hex, len(self.front_end.published)
+        hello = {"hello": 1, "session": "page", "path": "a/book.ipynb", "app": "JupyterLab", "version": "4"}
+        self.front_end.send("comm_open", {"comm_id": self.comm, "target_name": TARGET, "data": hello})
 
     def play(self, request: str) -> None:
         """Answer the kernel until the cell is idle."""
@@ -98,6 +105,8 @@ class FakePage:
                 code = {"type": "code", "execution_count": None}
                 cells = [{**code, "id": id, "source": self.cells[id], "outputs": self.outputs.get(id)} for id in ids]
                 return {"cells": cells}
+            case "claim":
+                return {"cell": next((id for id, source in self.cells.items() if source == args["source"]), "")}
             case "documents":
                 return {"paths": ["a/beside.txt"]}
             case "insert":

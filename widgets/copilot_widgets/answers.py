@@ -79,8 +79,8 @@ class Answers:
     @property
     def options(self) -> Set[int]:
         """Options that can be chosen."""
-        texts = filter(None, (self.reason, self.rule))
-        return {each.option for each in (*self.choices, *texts, *self.last)}
+        texts = [each for each in (self.reason, self.rule) if each]
+        return {each.option for each in (*self.choices, *self.last)} | {each.option for each in texts}
 
 
 @dataclass(frozen=True, slots=True)

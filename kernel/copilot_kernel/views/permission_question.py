@@ -1,4 +1,4 @@
-"""A permission request, or a question of our own: in cells, in chats, and in the page while code blocks the kernel."""
+"""A permission request, or a question of our own: in cells, in chats, and in the page."""
 
 from __future__ import annotations
 
