@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from copilot_kernel.pages.page_notebook import PageNotebook
@@ -77,7 +78,7 @@ class Page:
 def in_page(page: Page) -> PageNotebook:
     """A notebook whose cells are all in this page."""
     notebook = PageNotebook()
-    notebook._pages = SimpleNamespace(of=lambda cell: page)
+    notebook._pages = SimpleNamespace(claim=AsyncMock(return_value=page))
     return notebook
 
 
