@@ -342,6 +342,13 @@ async def test_a_cell_of_a_server_that_no_page_claims_stays_as_it_is(kernel: Ker
     assert watched(cell) == (False, False, None, "", False)
 
 
+async def test_a_request_without_a_cell_of_a_page_that_has_run_others_is_one_of_a_console(kernel: Kernel) -> None:
+    await kernel.run("server")
+    cell = kernel.server_cell()
+    assert await kernel.pages.claim(cell) is None
+    assert watched(cell) == (False, False, None, "", False)
+
+
 async def test_where_there_is_neither_page_nor_server_nothing_is_sent_or_awaited(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

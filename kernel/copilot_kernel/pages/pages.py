@@ -62,6 +62,8 @@ class Pages:
         self._last: Page | None = None
         """The page that ran a cell last."""
         self._turns: dict[str, ShownTurn] = {}
+        # Sessions of servers that run cells for pages.
+        self._servers: set[str] = set()
         # All pages know that the kernel has comms.
         self._is_announced = False
         # Set when a page connects.
@@ -81,6 +83,7 @@ class Pages:
         page, id = await self._claimed(cell)
         if page is not None:
             self._comms.parent = cell.request.parent
+            self._servers.add(cell.session)
             self._pages[cell.session] = self._last = page
             cell.watch(id)
         return page
@@ -102,7 +105,8 @@ class Pages:
                         await self._arrival.wait()
                         self._arrival.clear()
                         page, id = await self._ask_pages(cell.source, asked)
-        return page or self._pages.get(cell.session), id
+        known = self._pages.get(cell.session) if cell.session in self._servers else None
+        return page or known, id
 
     async def _ask_pages(self, source: str, asked: set[Page]) -> tuple[Page | None, str]:
         """Return who claims a cell with this source, and its id. The page that has connected last is asked first."""
