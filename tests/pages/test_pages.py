@@ -361,7 +361,7 @@ async def test_where_there_is_neither_page_nor_server_nothing_is_sent_or_awaited
 @pytest.fixture
 def serving(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jupyter Server has started the kernel for a notebook."""
-    monkeypatch.setenv("JPY_SESSION_NAME", "/work/book.ipynb")
+    monkeypatch.setenv("JPY_SESSION_NAME", "/project/book.ipynb")
     monkeypatch.setattr("copilot_kernel.places.own_variable", lambda name, environ: environ.get(name, ""))
 
 
