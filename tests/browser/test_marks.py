@@ -33,8 +33,8 @@ def test_cells_are_marked_until_the_user_edits_them_also_after_a_reload(
     story.allow(3, "Insert a markdown cell")
     story.ended(3)
     edited, inserted = "Edited by demo agent, asked in [2]", "Inserted by demo agent, asked in [2]"
-    page.locator(".copilot-mark").last.hover()  # the number comes after the footer
-    page.locator(".copilot-mark").first.hover()
+    page.locator(".copilot-mark > summary").last.hover()  # the number comes after the footer
+    page.locator(".copilot-mark > summary").first.hover()
     wait_marks(notebook, "", edited, "", "", inserted)
     expect(page.locator(".copilot-mark").get_by_role("button", name="Undo")).to_have_count(0)  # none is open
 
