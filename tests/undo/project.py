@@ -15,6 +15,7 @@ from copilot_kernel.acp.messages import Diff, Location, ToolCallUpdate
 from copilot_kernel.conversation.calls import merged, with_answer, with_question
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.host import disk_stage
+from copilot_kernel.notebook.live import OpenDocuments
 from copilot_kernel.undo.history import READING, Outcome, UndoHistory, UndoPlan
 from msgspec.structs import replace
 
@@ -150,7 +151,7 @@ class Agent:
             self.observe(merged(call, ToolCallUpdate("id", status="completed")))
 
     def plan(self) -> UndoPlan:
-        return self.undo.plan(self.number)
+        return self.undo.plan(self.number, OpenDocuments())
 
 
 def restore(agent: Agent, *, uncertain: bool = False) -> Outcome:

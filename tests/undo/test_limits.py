@@ -4,6 +4,7 @@ from threading import Event
 from unittest.mock import Mock
 
 from copilot_kernel.host import disk_stage
+from copilot_kernel.notebook.live import OpenDocuments
 from copilot_kernel.undo import history, tree
 from copilot_kernel.undo.record import listed
 from copilot_kernel.undo.repository import SNAPSHOT_TOO_SLOW, Repository, Snapshot
@@ -67,9 +68,9 @@ async def test_turns_are_undone_one_after_the_other(root, agent):
         async with agent:
             agent.write("a.txt", text)
             agent.write(f"new-{text.strip()}", text)
-    assert agent.undo.plan(1).skipped == (("a.txt", "it has changed since"),)
+    assert agent.undo.plan(1, OpenDocuments()).skipped == (("a.txt", "it has changed since"),)
     for number in (2, 1):
-        plan = agent.undo.plan(number)
+        plan = agent.undo.plan(number, OpenDocuments())
         assert agent.undo.restore(plan, plan.certain).skipped == ()
     assert files_in(root) == before
 

@@ -85,7 +85,7 @@ async def test_where_the_notebook_is_unknown_no_notebook_is_restored(root, agent
     async with agent:
         agent.write("other.ipynb", "{}")
         agent.write("a.txt", "x")
-    plan = agent.undo.plan(1)
+    plan = agent.undo.plan(1, OpenDocuments())
     assert ([file.path for file in plan.certain], plan.skipped) == (
         ["a.txt"],
         (("other.ipynb", history.NOTEBOOK_UNKNOWN),),

@@ -44,9 +44,6 @@ END_SECONDS = 5.0
 # Characters of one string in the readable log; images are longer.
 MAX_LOGGED_CHARS = 2_000
 
-# What is served to one agent, until its end, by method.
-Serving = Callable[[], AbstractAsyncContextManager[Mapping[str, Service]]]
-
 
 @dataclass(slots=True)
 class RunningAgent:
@@ -59,10 +56,6 @@ class RunningAgent:
     sandbox: Sandbox | None = None
     unsandboxed: str = ""
     environ: Mapping[str, str] = field(default_factory=dict)
-
-    def is_sandboxed(self) -> bool:
-        """True if it runs in a sandbox."""
-        return self.sandbox is not None
 
 
 class _Life:
@@ -77,8 +70,9 @@ class _Life:
 class Agent:
     """One process or connection at a time, started when it is needed; `async with` ends it.
 
-    `running` is where it notes what others look up. `denied` returns, at each start, what the agent itself should deny;
-    `ports`, those of loopback where it must reach us. `connect` leads to an agent of this process that several share.
+    `running` is where it notes what others look up. `serving` returns what is served to one agent until
+    its end, by method; `denied`, at each start, what the agent itself should deny; `ports`, those of loopback where it
+    must reach us. `connect` leads to an agent of this process that several share.
     """
 
     def __init__(
@@ -86,7 +80,7 @@ class Agent:
         settings: Settings,
         running: RunningAgent,
         client_handlers: ClientHandlers,
-        serving: Serving = lambda: nullcontext({}),
+        serving: Callable[[], AbstractAsyncContextManager[Mapping[str, Service]]] = lambda: nullcontext({}),
         denied: Callable[[], Iterable[str]] = tuple,
         ports: Ports | None = None,
         connect: Connect | None = None,

@@ -340,7 +340,8 @@ class Chat:
 
     async def prepare(self) -> None:
         """Do what the first prompt would otherwise wait for, and what nobody notices: no session is opened."""
-        self.undo.history.prepare()
+        if self.settings.undo:
+            self.undo.history.prepare()
         if await to_thread.run_sync(self.trust.is_settled):
             await self.agent.start_early()
 

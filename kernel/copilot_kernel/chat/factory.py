@@ -52,7 +52,7 @@ def open_chat(
     turns = anyio.Lock(fast_acquire=True)  # no interrupt can come between `ask` and its turn
     # What an update of the agent's passes, in this order.
     our_calls, failures = OurCalls(), FailureFilter(running)
-    policy, approvals = PolicyEvaluator(settings, running.is_sandboxed, live), Approvals()
+    policy, approvals = PolicyEvaluator(settings, lambda: running.sandbox is not None, live), Approvals()
     monitor, locator = UnaskedActionMonitor(policy, approvals), DiffLocator(settings.folder)
     undo = Undo(settings, folder, turns, live)
     trusted = TrustStore(settings)

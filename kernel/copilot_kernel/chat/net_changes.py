@@ -21,12 +21,11 @@ from ..conversation.line_diff import MAX_SHOWN_LINES, Change, compared, counted
 from ..errors import HostError, HostMissing
 from ..host import read_for_display
 from ..rendering.highlight import language_of, lexer_of
-from ..undo.record import what_of
+from ..undo.record import ChangedFile, what_of
 from .diff_locator import MAX_DIFFS, MAX_LOCATED_BYTES
 
 if TYPE_CHECKING:
     from ..conversation.outcome import TurnOutcome
-    from ..undo.record import ChangedFile
     from .undo import Undo
 
 # Until it is said without the places, and without the others.

@@ -79,7 +79,7 @@ class NotebookTools:
         outlived: bool,
     ) -> None:
         self._notebook = notebook if settings.notebook_tools else None
-        self._settings, self._state, self._outlived = settings, state, outlived
+        self._settings, self._outlived = settings, outlived
         self._server = NotebookServer()
         sees = "variables and cells" if notebook is not None and notebook.has_variables else "cells"
         self.gate = NotebookGate(state, permissions, our_calls, self._is_listed, sees, note_runs)

@@ -27,9 +27,6 @@ from ..host import DiskStage
 from ..undo.history import Recording
 from .turn import Turn, TurnKind, View
 
-Merge = Callable[[ToolCallUpdate, Conversation], ToolCallUpdate]
-Filter = Callable[[Update, Conversation], Iterable[Update]]
-"""Filter of an update, before the conversation takes it in; gets the conversation until then."""
 Observer = Callable[[Update | None], None]
 
 # How many turns back a late update is still drawn into the cell that owns it.
@@ -50,7 +47,7 @@ class CallStage(DiskStage["ConversationState"]):
 class ConversationState:
     """One conversation. An update of the agent's passes, in this order:
 
-    1. `merge`, if it is about a call, and 2. `withhold`: these work on updates;
+    1. `merge`, if it is about a call, and 2. `withhold`: these work on updates, and get the conversation until then;
     3. `reduce`: the next conversation;
     4. the recording of the running turn, and `stages`, which see each call that is new or has changed.
 
@@ -60,8 +57,8 @@ class ConversationState:
 
     def __init__(
         self,
-        merge: Merge = lambda update, before: update,
-        withhold: Filter = lambda update, before: (update,),
+        merge: Callable[[ToolCallUpdate, Conversation], ToolCallUpdate] = lambda update, before: update,
+        withhold: Callable[[Update, Conversation], Iterable[Update]] = lambda update, before: (update,),
         stages: Sequence[CallStage] = (),
     ) -> None:
         self.conversation = Conversation()

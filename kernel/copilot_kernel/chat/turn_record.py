@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from typing import Any
 
+from ..acp.messages import Json
 from ..conversation import inputs, raw
 from ..conversation.changes import FileChange, TurnChanges
 from ..conversation.model import ToolCall
@@ -19,8 +19,6 @@ from ..undo.cells import CellChange
 METADATA_KEY = "copilot_kernel"
 SCHEMA_MEMBER, SCHEMA_VERSION = "schema", 1
 MAX_TITLE_CHARS = 500
-
-Json = dict[str, Any]
 
 
 def metadata_of(

@@ -20,7 +20,7 @@ from ..config import Settings
 from ..errors import UsageError
 from ..notebook.live import OpenDocuments
 from ..places import notebook_at_start
-from ..rendering.plain import visible_line
+from ..rendering.plain import first_of
 from ..undo.cells import CellLog
 from ..undo.history import NOT_ALL_RECORDED, Outcome, Recording, UndoHistory, UndoPlan
 from ..undo.record import ChangedFile, ListedChange, TurnFiles, listed
@@ -43,7 +43,7 @@ class Undo:
     def __init__(
         self, settings: Settings, state: Path, turns: anyio.Lock, notebook: NotebookInTurn | None = None
     ) -> None:
-        self.history = UndoHistory(settings.folder, state, notebook_at_start(), is_on=settings.undo)
+        self.history = UndoHistory(settings.folder, state, notebook_at_start())
         self._turns, self._is_on, self._notebook = turns, settings.undo, notebook
         # By session, what it has to know; the session of the last prompt, and how much of it went with that.
         self._undone: dict[str, list[str]] = {}
@@ -82,7 +82,8 @@ class Undo:
     @asynccontextmanager
     async def recording(self, number: Callable[[], int]) -> AsyncIterator[Recording | None]:
         """Record a turn; `number` returns its number at the end."""
-        recording, cells = self.history.begin(), self._notebook.log if self._notebook else CellLog()
+        recording = self.history.begin() if self._is_on else None
+        cells = self._notebook.log if self._notebook else CellLog()
         try:
             yield recording
         finally:
@@ -121,9 +122,7 @@ class Undo:
         self._announced = len(undone)
         if not undone:
             return ()
-        named = [visible_line(path) for path in dict.fromkeys(undone)]
-        more = f" and {len(named) - MAX_NAMED_FILES} more" if len(named) > MAX_NAMED_FILES else ""
-        return (TextBlock(UNDONE_PREAMBLE.format(", ".join(named[:MAX_NAMED_FILES]) + more)),)
+        return (TextBlock(UNDONE_PREAMBLE.format(first_of(dict.fromkeys(undone), MAX_NAMED_FILES))),)
 
     def acknowledge(self, stop_reason: str) -> None:
         """Note that the agent has answered the prompt with the last preamble. What it refused, it may forget."""

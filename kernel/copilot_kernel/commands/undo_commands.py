@@ -9,11 +9,11 @@ from copilot_widgets.field import PickerField
 from ..conversation.model import Message
 from ..errors import UsageError
 from ..notebook.live import OpenDocuments
-from ..rendering.plain import one_line, visible_line, visible_text
+from ..rendering.plain import first_of, one_line, visible_line, visible_text
 from ..rendering.report import Report
 from ..undo.cells import CellChange, CellPlan, plan_cells, restore_cells
 from ..undo.history import UndoPlan
-from ..undo.record import UNCERTAIN, ChangedFile, ListedChange, listed, named, what_of
+from ..undo.record import UNCERTAIN, ChangedFile, ListedChange, listed, what_of
 from .command_context import CommandContext
 from .command_output import CommandOutput, Menu, show_done
 
@@ -102,7 +102,7 @@ def _choices(plan: UndoPlan, cells: CellPlan) -> Iterator[tuple[str, Choices]]:
     """Return what one click restores, in words, files and cells. Changes that may not be the agent's are apart."""
     names = [*(file.path for file in plan.certain), *(name for name, _ in cells.possible)]
     if names:
-        yield named(names), (plan.certain, [change for _, change in cells.possible])
+        yield first_of(names), (plan.certain, [change for _, change in cells.possible])
     for file in plan.uncertain[:MAX_FILE_BUTTONS]:
         yield f"{visible_line(file.path)} ({UNCERTAIN})", ((file,), ())
     if len(plan.uncertain) > 1:
@@ -124,7 +124,7 @@ async def _restore(context: CommandContext, number: int, wanted: Choices) -> str
         done, skipped = [*done, *restored], [*skipped, *others, *cells.skipped]
     await _show(context, number, outcome.done, all_cells)
     reasons = ", ".join(f"{visible_line(name)} ({why})" for name, why in skipped)
-    words = (f"Restored: {named(done)}." if done else "", f"Skipped: {reasons}." if reasons else "")
+    words = (f"Restored: {first_of(done)}." if done else "", f"Skipped: {reasons}." if reasons else "")
     return " ".join(filter(None, words))
 
 
@@ -138,13 +138,13 @@ async def _show(context: CommandContext, number: int, files: Sequence[str], cell
 
 
 def _report(context: CommandContext, plan: UndoPlan, cells: CellPlan, note: str = "") -> Report:
-    rows = [(file.path, _outcome(file), named(file.calls)) for file in plan.certain]
+    rows = [(file.path, _outcome(file), first_of(file.calls)) for file in plan.certain]
     rows += [(name, _outcome(change), "the agent's tools") for name, change in cells.possible]
     rows += [(file.path, _outcome(file), UNCERTAIN) for file in plan.uncertain]
     rows += [(name, LEFT, why) for name, why in (*plan.skipped, *cells.skipped)]
     commands = plan.turn.commands
     count = f"{len(commands)} command{'s' * (len(commands) > 1)}"
-    ran = f"Not undone: {count} ({named(commands)})." if commands else ""
+    ran = f"Not undone: {count} ({first_of(commands)})." if commands else ""
     if note and commands and not (rows or plan.turn.files or plan.turn.cells.changes):
         ran, note = "", ONLY_RAN.format(count)
     said = context.situation().conversation.entries.of_turn(plan.turn.number)
@@ -152,7 +152,7 @@ def _report(context: CommandContext, plan: UndoPlan, cells: CellPlan, note: str 
     prompt = f"{prompt[:MAX_PROMPT_CHARS]}…" if len(prompt) > MAX_PROMPT_CHARS else prompt
     names = [str(name) for name, outcome, _ in rows if outcome != LEFT]
     before = f"“{prompt}”" if prompt else f"turn {plan.turn.number}"
-    title = PUT_BACK.format(named(names), before) if names else f"Undo {before}"
+    title = PUT_BACK.format(first_of(names), before) if names else f"Undo {before}"
     return Report(title, ("File", "Will be", "Changed by"), rows, " ".join(filter(None, (ran, *plan.turn.notes, note))))
 
 

@@ -48,14 +48,13 @@ class TerminalOutput:
     exit: ExitStatus | None
 
 
-OnOutput = Callable[[str, str, ExitStatus | None], None]
-"""Called with a terminal's id and each new piece of text, and once at the end with the exit status. Must not raise."""
-
-
 class Terminals:
-    """`async with Terminals(on_output) as terminals`: the commands of one agent, which end with the block."""
+    """`async with Terminals(on_output) as terminals`: the commands of one agent, which end with the block.
 
-    def __init__(self, on_output: OnOutput, graces: Graces | None = None) -> None:
+    `on_output` gets a terminal's id and each new piece of text, and once at the end the exit status. It must not raise.
+    """
+
+    def __init__(self, on_output: Callable[[str, str, ExitStatus | None], None], graces: Graces | None = None) -> None:
         self._on_output, self._graces = on_output, graces or Graces()
         self._tasks = anyio.create_task_group()
         self._open: dict[str, _Terminal] = {}

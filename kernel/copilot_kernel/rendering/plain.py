@@ -120,6 +120,13 @@ def visible_line(text: object) -> str:
     return visible_text(unbroken(text))
 
 
+def first_of(names: Iterable[str], most: int = 5) -> str:
+    """The first few `names`, each as a visible line, and how many more there are."""
+    shown = [visible_line(name) for name in names]
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return f"{', '.join(shown[:most])}{more}"
+
+
 def quoted(text: str) -> str:
     """`text` with quotation marks in place of Markdown's backticks, for where these would be shown as they are."""
     return CODE_SPAN.sub(r"“\1”", text)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..conversation.model import Notice
 from .entry import render_notice, render_text
 from .markup import Bundle, bundle, escape, pre
-from .plain import one_line, visible_line
+from .plain import first_of, one_line
 
 MAX_NAMED_CHANGES = 3
 HOW_TO_SEND = "To send the prompt again, change it or set COPILOT_KERNEL_RERUN=run."
@@ -15,9 +15,7 @@ HOW_TO_SEND = "To send the prompt again, change it or set COPILOT_KERNEL_RERUN=r
 
 def changed_words(files: Sequence[str]) -> str:
     """Name the files, as a sentence without its end."""
-    names = ", ".join(visible_line(one_line(path)) for path in files[:MAX_NAMED_CHANGES])
-    more = f" and {len(files) - MAX_NAMED_CHANGES} more" if len(files) > MAX_NAMED_CHANGES else ""
-    return f"This prompt changed {names}{more} last time"
+    return f"This prompt changed {first_of(map(one_line, files), MAX_NAMED_CHANGES)} last time"
 
 
 def render_sent(files: Sequence[str]) -> Bundle:

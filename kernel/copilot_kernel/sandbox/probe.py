@@ -10,7 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..programs import find_outside, path_outside
-from ..system.files import user_ids
 
 PROBE_SECONDS = 10.0
 # All that the sandbox needs of the kernel. Root keeps its capabilities unless they are dropped, and could mount anew.
@@ -59,15 +58,6 @@ class SandboxTools:
     bubblewrap: str = ""
     srt: str = ""
     socat: str = ""
-
-
-def in_srt() -> tuple[str, ...]:
-    """Further arguments of bubblewrap in `srt`, which has made the namespace of processes.
-
-    The operating system's kernel may refuse another /proc.
-    """
-    user, group = user_ids()
-    return ("--uid", str(user), "--gid", str(group), "--bind", "/proc", "/proc")
 
 
 def find_tools(

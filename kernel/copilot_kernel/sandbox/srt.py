@@ -15,7 +15,7 @@ from typing import Any
 
 from ..system.files import user_ids
 from .mounts import Access, Mount, parents
-from .probe import BUBBLEWRAP, SandboxTools, SandboxUnavailable, in_srt
+from .probe import BUBBLEWRAP, SandboxTools, SandboxUnavailable
 
 LOOPBACK = ("127.0.0.1", "localhost")
 USER = "1000"
@@ -69,7 +69,10 @@ def linux_script(tools: SandboxTools, hosts: Sequence[str], inner: Sequence[str]
         for host, _, port in (name.partition(":") for name in dict.fromkeys(hosts))
         if host in LOOPBACK
     )
-    return "\n".join((*relays, f'exec {shlex.join((tools.bubblewrap, *BUBBLEWRAP, *in_srt(), *inner))} "$@"\n'))
+    user, group = user_ids()
+    # `srt` has made the namespace of processes: the operating system's kernel may refuse another /proc.
+    around = ("--uid", str(user), "--gid", str(group), "--bind", "/proc", "/proc")
+    return "\n".join((*relays, f'exec {shlex.join((tools.bubblewrap, *BUBBLEWRAP, *around, *inner))} "$@"\n'))
 
 
 MACOS_SCRIPT = 'export NO_PROXY= no_proxy=; cd "$2" && shift 3 && exec "$@"\n'

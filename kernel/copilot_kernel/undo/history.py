@@ -22,8 +22,9 @@ from ..conversation.model import ToolCall
 from ..host import DiskStage
 from ..notebook.live import OpenDocuments
 from ..permissions.paths import is_never_written
+from ..rendering.plain import first_of
 from .cells import CHANGED_SINCE
-from .record import ChangedFile, TurnFiles, TurnRecorder, named
+from .record import ChangedFile, TurnFiles, TurnRecorder
 from .repository import NO_GIT, SNAPSHOT_SECONDS, SNAPSHOT_TOO_SLOW, Repository, Snapshot
 from .tree import ABSENT, Tree, digest_of
 
@@ -33,7 +34,6 @@ MAX_TURNS = 50
 MAX_FAILURES = 6
 READING = "copilot-undo-read"
 NOTEBOOK_OPEN = "it is open in another tab"
-NOTHING_OPEN = OpenDocuments()
 NOTEBOOK_UNKNOWN = "it may be this notebook, whose path is not known"
 NOT_ALL_RECORDED = "Some changes were not recorded: the disk was too slow, or there were too many files."
 CELLS_ONLY = f"Changes to files can't be undone here: {NO_GIT}."
@@ -165,18 +165,18 @@ class Recording(DiskStage[None]):
         problem, unread = start.problem or end.problem, sorted({*start.unread, *end.unread})
         if problem == NO_GIT:
             return replace(turn, files=(), notes=(CELLS_ONLY,) if files or turn.commands else ())
-        notes = (NAMED_ONLY.format(problem),) if problem else (UNREAD.format(named(unread)),) if unread else ()
+        notes = (NAMED_ONLY.format(problem),) if problem else (UNREAD.format(first_of(unread)),) if unread else ()
         return replace(turn, files=files, notes=notes if turn.commands else ())
 
 
 class UndoHistory:
     """Undo history of a conversation in `folder`; contents of files are saved below `state`.
 
-    `notebook` is the notebook's path at the start. Unless `is_on`, nothing is recorded.
+    `notebook` is the notebook's path at the start.
     """
 
-    def __init__(self, folder: str, state: Path, notebook: str = "", *, is_on: bool = True) -> None:
-        self.tree, self._is_on = Tree(folder), is_on
+    def __init__(self, folder: str, state: Path, notebook: str = "") -> None:
+        self.tree = Tree(folder)
         self._repository = Repository(self.tree, state / "undo")
         self._state = self.tree.relative(str(state))
         self._snapshots = _Snapshots(self._repository)
@@ -197,13 +197,10 @@ class UndoHistory:
 
     def prepare(self) -> None:
         """Take the first snapshot before the first turn begins, without waiting for it."""
-        if self._is_on:
-            self._snapshots.begin()
+        self._snapshots.begin()
 
-    def begin(self) -> Recording | None:
-        """Begin to record a turn; None if undo is off."""
-        if not self._is_on:
-            return None
+    def begin(self) -> Recording:
+        """Begin to record a turn."""
         return Recording(TurnRecorder(self.tree, self._repository.store, self._is_excluded), self._snapshots)
 
     async def end(self, recording: Recording, number: int) -> None:
@@ -213,7 +210,7 @@ class UndoHistory:
         while len(self.turns) > MAX_TURNS:
             del self.turns[min(self.turns)]
 
-    def plan(self, number: int, shown: OpenDocuments = NOTHING_OPEN) -> UndoPlan:
+    def plan(self, number: int, shown: OpenDocuments) -> UndoPlan:
         """Return the plan for undoing a turn; empty if it changed nothing or is not recorded. Reads the files."""
         turn = self.turns.get(number, TurnFiles(number))
         beside = {os.path.realpath(path) for path in shown.beside}

@@ -22,7 +22,7 @@ from ..conversation.model import FINAL, ToolCall
 from ..errors import HostError
 from ..host.files import locate
 from ..permissions import call_input
-from ..rendering.plain import visible_line
+from ..rendering.plain import first_of
 from .cells import CellChange, CellLog
 from .repository import Snapshot
 from .tree import ABSENT, UNKNOWN, FileState, Tree
@@ -224,7 +224,6 @@ def _phase(call: ToolCall) -> tuple[object, ...]:
 
 
 UNCERTAIN = "may not be the agent's"
-_MAX_NAMED = 5
 
 
 class ListedChange(NamedTuple):
@@ -245,7 +244,7 @@ def listed(turns: Iterable[TurnFiles]) -> Iterator[ListedChange]:
     """Return changes in the order of `turns`; of each one files, then cells, commands and notes."""
     for turn in turns:
         for file in turn.files:
-            by = named(file.calls) if file.is_certain else UNCERTAIN
+            by = first_of(file.calls) if file.is_certain else UNCERTAIN
             yield ListedChange(turn.number, "file", file.path, what_of(file), by)
         for change in turn.cells.changes:
             yield ListedChange(turn.number, "cell", "", what_of(change), "the agent's tools")
@@ -259,10 +258,3 @@ def what_of(change: ChangedFile | CellChange) -> What:
     """Return what happened to it, as a whole."""
     before, after = (None if each == ABSENT else each for each in (change.before, change.after))
     return "new" if before is None else "deleted" if after is None else "changed"
-
-
-def named(names: Iterable[str]) -> str:
-    """The first few."""
-    shown = [visible_line(name) for name in names]
-    more = f" and {len(shown) - _MAX_NAMED} more" if len(shown) > _MAX_NAMED else ""
-    return f"{', '.join(shown[:_MAX_NAMED])}{more}"

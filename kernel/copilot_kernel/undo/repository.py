@@ -65,15 +65,15 @@ _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _DIFF = ("diff-tree", "-r", "-z", "--no-renames", "--relative")
 _UNREAD = b"warning: could not open directory '"
 
-# By path: before and after; and what is there, or None.
-Changes = Mapping[str, tuple[FileState, FileState]]
+# By path, what is there, or None.
 Found = dict[str, os.stat_result | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The files at one moment, as a tree of Git's, and what has `changed` since an earlier one. Nothing is known of the
-    `uncovered` files and folders: they are ignored, too large, in another repository, or `unread`.
+    """The files at one moment, as a tree of Git's, and what has `changed` since an earlier one: by path, before and
+    after. Nothing is known of the `uncovered` files and folders: they are ignored, too large, in another repository, or
+    `unread`.
 
     `problem` is why there is none; empty if there is one.
     """
@@ -83,7 +83,7 @@ class Snapshot:
     files: Found = field(default_factory=dict)
     uncovered: frozenset[str] = frozenset()
     unread: tuple[str, ...] = ()
-    changed: Changes = field(default_factory=dict)
+    changed: Mapping[str, tuple[FileState, FileState]] = field(default_factory=dict)
 
     def covers(self, path: str) -> bool:
         """Return True if the snapshot knows what was at `path`, or that nothing was."""
