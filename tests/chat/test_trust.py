@@ -271,7 +271,7 @@ async def test_a_disk_that_hangs_trusts_nothing_and_keeps_neither_turn_nor_undo_
             assert await cancelled(
                 chat, f"{edit.replace('ran', 'run', 1)}\nhang hi", person := Asked(), lambda: person.heard
             )
-        (change,) = chat.undo.history.plan(turn.number).turn.files
+        (change,) = chat.undo.history.turns[turn.number].files
         assert (len(read), chat.undo.history.content_before(change)) == (1, json.dumps(HOOK).encode())
         answers.set()
     assert not await started(opened, Asked(REFUSE.name))

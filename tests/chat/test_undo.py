@@ -23,6 +23,7 @@ from copilot_kernel.chat.undo import UNDONE_PREAMBLE
 from copilot_kernel.config import Settings
 from copilot_kernel.errors import AgentError
 from copilot_kernel.host import disk_stage
+from copilot_kernel.notebook.live import OpenDocuments
 from copilot_kernel.permissions.question import PermissionAnswer, Question
 from copilot_kernel.undo.history import NOT_ALL_RECORDED, UndoHistory
 from copilot_kernel.undo.tree import Tree
@@ -143,7 +144,7 @@ async def test_no_question_is_answered_before_the_files_of_its_call_are_read(
     (project / "a.txt").write_text("after\n")
     state.update(ToolCallUpdate("1", status="completed"))
     await history.end(recording, 1)
-    (file,) = history.plan(1).certain
+    (file,) = history.plan(1, OpenDocuments()).certain
     assert (len(person.questions), history.content_before(file)) == (1, b"before\n")
     history.close()
 
