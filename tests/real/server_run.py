@@ -64,6 +64,7 @@ class Walk:
         notebook = self.open(name, MAIL)
         notebook.run(0, wait=False)
         asked(notebook.page)
+        notebook.page.screenshot(path=self.folder / f"{self.name}-asked.png")
         notebook.command("notebook:interrupt-kernel")
         expect(notebook.page.locator(".copilot-ask")).to_have_count(0)
         expect(notebook.output(0)).to_contain_text("Stopped")
