@@ -68,6 +68,7 @@ CASES = {
     "reported when it is done": (lambda agent: (edit(agent, "two", "2"), agent.report("edit", "a.txt")),
                                  {}, {"a.txt": WAS}),
     "a command": (lambda agent: agent.command(partial(mine, agent)), {}, {"a.txt": WAS}),
+    "no call": (mine, {}, {"a.txt": WAS}),
     "nothing": (lambda agent: agent.call("edit", lambda: None, "a.txt"), {}, {}),
 }  # fmt: skip
 """What is done, and what then is restored in files that are the agent's, and that may not be."""

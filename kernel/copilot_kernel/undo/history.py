@@ -143,11 +143,12 @@ class Recording(DiskStage[None]):
         """Return what turn `number` changed or ran; None if that is nothing."""
         await self.settle(None)
         recorder, start = self._recorder, self._start
-        if start is None or not recorder.calls:
+        if start is None:
             return None
         commands = changes_of(tuple(recorder.calls.values()), recorder.tree.root).commands
         lost = tuple(recorder.finish(Snapshot(NOT_ALL_RECORDED), start))
-        turns = [TurnFiles(number, lost, commands=commands, notes=(NOT_ALL_RECORDED,))]
+        notes = (NOT_ALL_RECORDED,) if recorder.calls else ()  # hooks and sub-agents change files without a call, too
+        turns = [TurnFiles(number, lost, commands=commands, notes=notes)]
         if not self._is_hanging:
             self._snapshots.begin(start)
             with anyio.move_on_after(2 * SNAPSHOT_SECONDS):
