@@ -70,7 +70,7 @@ def test_a_question_and_a_turn_in_another_page_are_counted_and_said(
     first = Notebook.new(context, lab, "shared.ipynb", SAY, "demo: create a.txt yes\nsay Done.", "%status")
     first.run(0)
     first.save()
-    expect(first.page.locator(STATUS)).to_have_text("demo agent: idle")
+    expect(first.page.locator(STATUS)).to_have_text(re.compile("^demo agent · .* · Ask first$"))
     other = Notebook(context.new_page())
     other.page.goto(lab.address("shared.ipynb", classic=classic))
     other.wait_ready()
@@ -88,7 +88,7 @@ def test_a_question_and_a_turn_in_another_page_are_counted_and_said(
     assert findings(late.page, ".jp-OutputArea", ".copilot-status") == []
     expect(other.output(1)).to_contain_text(REJECTED)
     for page in (first.page, late.page):
-        expect(page.locator(STATUS)).to_have_text("demo agent: idle")
+        expect(page.locator(STATUS)).to_have_text(re.compile("^demo agent · .* · Ask first$"))
         expect(page.locator(MARKED)).to_have_count(0)
 
 

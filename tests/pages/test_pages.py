@@ -279,6 +279,14 @@ async def test_a_page_that_opens_a_comm_while_the_kernel_does_is_there_with_its_
     assert await waiting
 
 
+async def test_a_page_that_connects_before_it_runs_a_cell_misses_nothing(kernel: Kernel) -> None:
+    assert (await kernel.connect("early"))["turns"] == []
+    cell = await kernel.run("early")
+    kernel.pages.ended(cell, 1)
+    await asyncio.sleep(0)
+    assert [each["turns"] for each in kernel.events("early") if each["event"] == "missed"] == [[]]
+
+
 async def test_a_page_that_comes_back_takes_nothing_from_the_one_that_writes_now(kernel: Kernel) -> None:
     cell = await kernel.run("first")
     kernel.answering.clear()

@@ -62,7 +62,7 @@ async def agent(context: CommandContext, output: CommandOutput, rest: str) -> No
         return
     launch = located(replace(now.settings, agent=rest))
     if rest not in BUILT_IN_AGENTS:
-        await output.confirm(f"This cell makes the next prompt start: {rest}", "Start it")
+        await output.confirm(f"This makes the next prompt start: {rest}", "Start it")
     await context.chat_runner.reopen()
     context.sessions = ()
     context.settings = replace(now.settings, agent=rest, origins={**now.settings.origins, "agent": "%agent"})
@@ -241,7 +241,7 @@ async def _confirm(context: CommandContext, output: CommandOutput, setting: Sess
     rows = [row for row in (chat.commands.changes if chat else ()) if row.option in (setting.id, category)]
     ends = dict.fromkeys(row.says for row in rows if row.applies(choice.word))
     if ends or not (rows or category in HARMLESS):
-        sets = f"This cell sets the agent's option {setting.id} to {choice.word}"
+        sets = f"This sets the agent's option {setting.id} to {choice.word}"
         await output.confirm(". ".join((sets, *ends)), "Set it")
 
 

@@ -13,13 +13,14 @@ from ..chat.trust import still_withheld
 from ..chat.variables import NOT_GIVEN, TO_GIVE, named
 from ..config import MODE_NAMES, PERMISSION_MODES, SETTINGS
 from ..errors import UsageError
-from ..permissions.rulebook import HERE, Kind, check
+from ..permissions.offers import in_words, rule_problem
+from ..permissions.rulebook import HERE, Kind, StatedRule, check, parse
 from ..rendering.plain import quoted
 from ..rendering.report import Report
 from .command_context import CommandContext, CommandState, Completions
 from .command_output import CommandOutput, Menu, show_done
 
-SAVE_OPTION = "--save"
+SAVE_OPTION, REMOVE, FORGET = "--save", "Remove", "Forget"
 GIVE, GIVEN = "Give them", "Given to the agent, which starts again with the next prompt: {}"
 BYPASSING = (
     "You will not be asked: everything is allowed except what an ask or deny rule matches. "
@@ -30,7 +31,7 @@ _MEANINGS = {
     "acceptEdits": "files of the project are changed, moved and deleted without asking; the rest asks",
     "bypassPermissions": "all is allowed without asking, except what an ask or deny rule matches",
     "plan": "every request to change or run something is denied",
-    "sandboxed": "what the agent does in its sandbox needs no question; the rest is as with acceptEdits",
+    "sandboxed": "what the agent does in its sandbox needs no question; the rest is as in “Edit freely”",
 }
 MODES = {mode: f"{name}: {_MEANINGS[mode]}" for mode, name in MODE_NAMES.items()}
 ACTIONS = {
@@ -60,23 +61,20 @@ async def permissions(context: CommandContext, output: CommandOutput, rest: str)
     action, _, operand = rest.partition(" ")
     match action:
         case "":
-            for report in overview(context.situation(output.live)):
-                output.show(report)
+            await _overview(context, output)
         case "mode":
             await _mode(context, output, operand.strip())
         case "allow" | "ask" | "deny":
             await _add(context, output, action, operand.strip())
         case "remove":
-            await _remove(context, output, operand.strip())
+            await _confirm_removal(context, output, operand.strip())
+            show_done(output, await _remove(context, operand.strip()))
         case "give":
             items = await to_thread.run_sync(still_withheld, context.settings)
-            await output.confirm(f"This cell gives the agent {named(items) or 'nothing'}", GIVE)
+            await output.confirm(f"This gives the agent {named(items) or 'nothing'}", GIVE)
             show_done(output, await _give(context, items))
         case "revoke":
-            store = (await context.chat_runner.opened()).trust.store
-            revoked = await to_thread.run_sync(store.revoke, operand.strip())
-            where = f" in {revoked.folder}" if revoked.folder else ""
-            show_done(output, f"Forgotten: {revoked.name}{where} was {revoked.answer}")
+            show_done(output, await _revoke(context, operand.strip()))
         case _:
             raise UsageError(f'Unknown argument "{action}".')
 
@@ -114,10 +112,36 @@ def complete(now: CommandState, typed: str) -> Completions:
     return 0, ()
 
 
-def overview(now: CommandState) -> tuple[Report, ...]:
-    """The mode, the rules, and what was decided, if anything was."""
-    trusted = (_trust_report(now),) if now.trusted and now.live else ()
-    return (_mode_report(now), _rules_report(now), *trusted, *([_decisions_report(now)] if now.decisions else ()))
+async def _overview(context: CommandContext, output: CommandOutput) -> None:
+    """Show the mode, the rules and answers, which can be changed there, and what was decided."""
+    now = context.situation(output.live)
+    allowed = [each for each in now.in_force.listed if each.kind == "allow" and rule_problem(each.text) is None]
+    mode = PERMISSION_MODES.index(now.in_force.mode)
+    answers = tuple(f"{each.name} in {each.folder}: {each.answer}" for each in now.trusted)
+
+    async def apply(field: int, index: int) -> str:
+        if fields[field].action == REMOVE:
+            return await _remove(context, allowed[index].text)
+        if fields[field].action == FORGET:
+            return await _revoke(context, now.trusted[index].id)
+        (await context.chat_runner.opened()).set_permission_mode(PERMISSION_MODES[index])
+        return MODES[PERMISSION_MODES[index]]
+
+    fields = [PickerField("Permissions", tuple(MODE_NAMES.values()), mode, tuple(MODES.values()))]
+    if allowed:
+        fields.append(PickerField("Allowed without asking", tuple(map(_sentence, allowed)), action=REMOVE))
+    if answers:
+        fields.append(PickerField("Your answers", answers, action=FORGET))
+    await output.choose(Menu("permissions", tuple(fields), _mode_report(now), lambda: None), apply)
+    for report in (_rules_report(now), *([_trust_report(now)] if answers and now.live else ())):
+        output.show(report)
+    if now.decisions:
+        output.show(_decisions_report(now))
+
+
+def _sentence(stated: StatedRule) -> str:
+    words = in_words(parse(stated.text))
+    return f"{words[:1].upper()}{words[1:]}: {stated.origin}"
 
 
 def _choices(words: dict[str, str]) -> list[Choice]:
@@ -129,7 +153,8 @@ async def _mode(context: CommandContext, output: CommandOutput, name: str) -> No
         mode = next((mode for mode in PERMISSION_MODES if mode.casefold() == name.casefold()), name)
         before = context.situation(output.live).in_force.mode
         if mode in PERMISSION_MODES and SETTINGS["permission_mode"].is_wider(before, mode):
-            await output.confirm(f"This cell changes the permission mode from {before} to {mode}", f"Use {mode}")
+            change = f"This changes permissions from “{MODE_NAMES[before]}” to “{MODE_NAMES[mode]}”"
+            await output.confirm(change, MODE_NAMES[mode])
 
         (await context.chat_runner.opened()).set_permission_mode(mode)
     output.show(_mode_report(context.situation(output.live)))
@@ -141,7 +166,7 @@ async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed
     _require(rule, kind)
     warning = check(rule) if kind == "allow" else ""
     if kind == "allow":
-        await output.confirm(f"This cell allows {rule} without asking", "Allow it")
+        await output.confirm(f"This allows {rule} without asking", "Allow it")
     show_done(
         output,
         await context.chat_runner.do(
@@ -152,18 +177,27 @@ async def _add(context: CommandContext, output: CommandOutput, kind: Kind, typed
         output.show(Report(note=f"{rule}: {warning}", warns=True))
 
 
-async def _remove(context: CommandContext, output: CommandOutput, rule: str) -> None:
+async def _confirm_removal(context: CommandContext, output: CommandOutput, rule: str) -> None:
     _require(rule, "remove")
-    stated = [each for each in context.situation().in_force.listed if each.text == rule]
-    if any(each.kind != "allow" for each in stated):
-        await output.confirm(f"This cell removes the rule {rule}", "Remove it")
-    origins = {each.origin for each in stated}
+    if any(each.text == rule and each.kind != "allow" for each in context.situation().in_force.listed):
+        await output.confirm(f"This removes the rule {rule}", "Remove it")
 
-    policy = (await context.chat_runner.opened()).permissions.policy
-    policy.book = policy.book.without(rule)
+
+async def _remove(context: CommandContext, rule: str) -> str:
+    """Remove a rule in this conversation; return what was done, for the user."""
+    chat = await context.chat_runner.opened()
+    origins = {each.origin for each in chat.book.listed if each.text == rule}
+    chat.permissions.policy.book = chat.book.without(rule)
     places = ", ".join(sorted(origins - {HERE}))
     elsewhere = f". It is still in: {places}" if places else ""
-    show_done(output, f"No longer in force in this conversation: {rule}{elsewhere}")
+    return f"No longer in force in this conversation: {rule}{elsewhere}"
+
+
+async def _revoke(context: CommandContext, id: str) -> str:
+    """Forget an answer about a file or setting; return what was done, for the user."""
+    revoked = await to_thread.run_sync((await context.chat_runner.opened()).trust.store.revoke, id)
+    where = f" in {revoked.folder}" if revoked.folder else ""
+    return f"Forgotten: {revoked.name}{where} was {revoked.answer}"
 
 
 def _require(rule: str, action: str) -> None:

@@ -195,6 +195,8 @@ class CopilotKernel(ConcurrentKernel):
         """Listen for messages, for signals and for the parent's end."""
         super().start()  # type: ignore[no-untyped-call]
         loop = self.io_loop.asyncio_loop
+        assert self._notebook.pages is not None
+        self._notebook.pages.start(loop)
         lifetime.listen(loop, self.interrupt, self.leave)
         if lifetime.has_parent(os.environ):
             lifetime.watch_parent(PARENT, loop, self.leave)

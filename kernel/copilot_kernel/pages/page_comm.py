@@ -22,12 +22,13 @@ VERSION = 1
 
 
 class PageComms:
-    """The comms between one kernel, ipykernel's, and its pages. `loop` is the agent's.
+    """The comms between one kernel, ipykernel's, and its pages. `loop` is the agent's; None as long as no
+    page is accepted.
 
     `parent` is the request that all messages belong to: that of the cell that asked last; empty before the first one.
     """
 
-    loop: asyncio.AbstractEventLoop
+    loop: asyncio.AbstractEventLoop | None = None
 
     def __init__(self, kernel: Any) -> None:
         self.kernel, self.parent = kernel, Message()
@@ -48,7 +49,7 @@ class PageComms:
 
     def _opened(self, opened: Any, message: Message) -> None:
         """Accept the comm of a page that has connected. Runs in the thread that handles comms."""
-        if not self.parent:
+        if self.loop is None:
             opened.close()  # no page has run a cell: nothing was missed
             return
         opened._closed = True  # a `PageComm` serves it from now on; this would close it when it is collected
@@ -92,6 +93,7 @@ class PageComm(BaseComm):
     def handle_msg(self, msg: Message) -> None:
         """Pass it on. IPython's events, which the base class triggers, would show unfinished figures."""
         request = Request(self._comms.kernel._parent_ident["shell"], msg)
+        assert self._comms.loop is not None
         self._comms.loop.call_soon_threadsafe(self._apply, request)
 
     def handle_close(self, msg: Message) -> None:

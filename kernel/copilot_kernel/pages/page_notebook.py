@@ -36,7 +36,7 @@ class PageNotebook(PageCells):
     def __init__(self, kernel: Any = None) -> None:
         super().__init__()
         self._kernel = kernel
-        self._pages = Pages(PageComms(kernel)) if kernel is not None else None
+        self.pages = Pages(PageComms(kernel)) if kernel is not None else None
         self.reporter = PageReporter()
         self._is_restarting = False
 
@@ -44,7 +44,7 @@ class PageNotebook(PageCells):
     async def asked_by(self, cell: Cell) -> AsyncIterator[None]:
         """Inside, `cell` waits for what is done in the notebook."""
         self.why_fixed = cell.traits.why_fixed
-        self.page = await self._pages.claim(cell) if self._pages and not self.why_fixed else None
+        self.page = await self.pages.claim(cell) if self.pages and not self.why_fixed else None
         self.asking = cell.saved_id
         self.reporter = PageReporter(self.page, self.asking, self._blocked, asks_all=cell.server_run)
         try:
@@ -63,13 +63,13 @@ class PageNotebook(PageCells):
 
     def cell_ended(self, cell: Cell) -> None:
         """Note that nothing more is shown in `cell`."""
-        if self._pages:
-            self._pages.ended(cell, self._count)
+        if self.pages:
+            self.pages.ended(cell, self._count)
 
     def close(self) -> None:
         """Close the comms."""
-        if self._pages:
-            self._pages.close()
+        if self.pages:
+            self.pages.close()
 
     @property
     def _count(self) -> int:

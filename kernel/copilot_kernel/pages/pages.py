@@ -9,7 +9,7 @@ sends what the cell has shown again, and then what follows.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -70,7 +70,20 @@ class Pages:
         self._arrival = asyncio.Event()
         self._choosing = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        # Called with a page that has connected.
+        self.on_connect: Callable[[Page], None] | None = None
+        # Called with what a page chooses in the menu of the agent.
+        self.on_choice: Callable[[Page, str], None] | None = None
         comms.accept(self._connected)
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Accept pages from now on, also before the first cell."""
+        self._comms.loop = loop
+
+    def post(self, event: str, **more: object) -> None:
+        """Tell all pages of an event."""
+        for page in dict.fromkeys(self._pages.values()):
+            page.post(event, **more)
 
     async def claim(self, cell: Cell) -> Page | None:
         """Return the page of the user who watches `cell`, whose turn begins; None in a console or a batch run.
@@ -156,6 +169,8 @@ class Pages:
     def _heard(self, page: Page, data: Message, request: Request | None) -> None:
         """Apply what `page` says of turns; ignore what is unknown, late or forged."""
         match data:
+            case {"menu": str(chosen)} if self.on_choice:
+                self.on_choice(page, chosen)
             case {"take": str(id)} if (turn := self._turns.get(id)) and request:
                 turn.move(request)
                 if turn.count is not None:
@@ -208,7 +223,12 @@ class Pages:
         else:
             self._pages[page.session] = page
         self._arrival.set()
-        self._choose_soon(page.path, page)
+        if self.on_connect:
+            self.on_connect(page)
+        if self._last is None:
+            self._tell(page)  # at once: it may run a cell now, and has missed nothing of that
+        else:
+            self._choose_soon(page.path, page)
 
     def _choose_soon(self, path: str, connected: Page | None = None) -> None:
         task = asyncio.create_task(self._choose(path, connected))

@@ -14,7 +14,7 @@ from ..system.drives import in_rule
 from .patterns import host_of
 from .question import RuleOffer
 from .request import PolicyRequest
-from .rulebook import NAME_OF, parse
+from .rulebook import NAME_OF, Rule, parse
 
 # Maximum length of a command for which a rule is suggested.
 MAX_COMMAND = 1_000
@@ -29,6 +29,20 @@ def offers(request: PolicyRequest) -> Iterator[RuleOffer]:
         return
     found = [*_named(request, name)] if given.tool or name in ("Bash", "WebFetch") else _of_files(request, name)
     yield from (offer for offer in found if rule_problem(offer.rule) is None)
+
+
+def in_words(rule: Rule) -> str:
+    """Return what `rule` is about, in words."""
+    if rule.tool == "mcp":
+        tool = f"the tool {rule.server_tool}" if rule.server_tool else "all tools"
+        return f"using {tool} of “{rule.server}”"
+    inner = rule.text.partition("(")[2].removesuffix(")")
+    match rule.tool:
+        case "Bash":
+            return f"running “{inner}”" if inner else "running every command"
+        case "WebFetch":
+            return f"fetching from {inner.removeprefix('domain:')}" if inner else "fetching every address"
+    return f"{_ACTS[rule.tool]} {inner or 'files of the project'}"
 
 
 def rule_problem(text: str) -> str | None:

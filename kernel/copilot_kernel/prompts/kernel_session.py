@@ -23,6 +23,7 @@ from ..pages.page_notebook import PageNotebook
 from ..pages.page_reporter import PageReporter
 from ..pages.saved_notebook import saved_id
 from . import gateway
+from .agent_menu import AgentMenu
 from .notices import Notices
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class KernelSession:
         )
         self.command_context = CommandContext(self.runner, self._load_settings, notebook)
         self._pickers = Pickers(self.runner.idle)
+        self._menu = AgentMenu(self.command_context, self.load, notebook.pages) if notebook and notebook.pages else None
         # The view of the command that runs.
         self._asker: Display | None = None
         # What commands in cells were allowed to widen.
@@ -107,6 +109,8 @@ class KernelSession:
         finally:
             self._pickers.close_stale()
             self.notices.report(cell)
+            if self._menu:
+                self._menu.report()
         if turn is not None and turn.failure is not None:
             raise turn.failure
         return turn
@@ -236,6 +240,8 @@ class KernelSession:
         place = f"notebook {os.environ['JPY_SESSION_NAME']}" if key else ""
         chat = open_chat(settings, key, place=place, live=self._notebook)
         chat.state.session_observers.append(lambda: self._reporter.report(chat.commands.standing))
+        if self._menu:
+            chat.state.session_observers.append(self._menu.report)
         chat.trust.asker = lambda: self._asker
         return chat
 

@@ -209,7 +209,7 @@ function ranLast(panel, id) {
 }
 
 /** Insert a code cell below the active one and make it active. @param {NotebookPanel} panel @param {string} source */
-function insertBelow(panel, source) {
+export function insertBelow(panel, source) {
   const index = panel.content.activeCellIndex + 1;
   panel.content.model?.sharedModel.insertCell(index, { cell_type: 'code', source, metadata: { trusted: true } });
   panel.content.activeCellIndex = index;

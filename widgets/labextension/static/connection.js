@@ -22,6 +22,8 @@ import { visible } from './text.js';
  * @typedef {{key: string, cell: string, title: string}} Waiting A question of a cell.
  * @typedef {{key: string, title: string, html: string, answers: import('../../../kernel/copilot_kernel/server/chat/static/answers.js').Answers}} Ask A question that the page itself shows;
  *   `title` says on one line what `html` does.
+ * @typedef {{command: string, label: string, about: string, current: boolean}} Choice `command` sets it.
+ * @typedef {{agent: string, model: string, mode: string, alarms: boolean, sections: {title: string, choices: Choice[]}[]}} Menu
  * @typedef {{seconds?: number, cells?: string[], cell?: string}} EndedTurn
  */
 
@@ -57,6 +59,8 @@ export class Connection {
   elsewhere = false;
   /** What the agent's own commands, options and modes have changed. */
   standing = '';
+  /** What is in force, and what can be chosen. @type {Menu | undefined} */
+  menu;
   /** @type {Waiting[]} */
   waiting = [];
   /** What the question that was answered last was answered, by its key. @type {Record<string, string>} */
@@ -118,6 +122,8 @@ export class Connection {
     if (Array.isArray(data.calls)) this.#reply(data.calls);
     switch (data.event) {
       case 'turn': return this.#onTurn(data);
+      case 'menu': return this.#onMenu(/** @type {Menu} */ (/** @type {unknown} */ (data)));
+      case 'done': return this.#listener.done(data.words, data.failed === true);
       case 'standing': return this.#onStanding(data.words);
       case 'questions': return this.#onQuestions(data);
       case 'ask': return this.#onAsk(/** @type {Ask} */ (/** @type {unknown} */ (data)));
@@ -138,6 +144,11 @@ export class Connection {
     if (!this.asks.has(key)) return;
     this.#channel.send({ answer: key, ...reply });
     if (!reply.rule) this.#onAnswered(key);
+  }
+
+  /** Have the kernel run one of the menu's commands. @param {string} command */
+  choose(command) {
+    this.#channel.send({ menu: command });
   }
 
   /** Somebody looks: the page that writes may have gone without a word. */
@@ -217,6 +228,13 @@ export class Connection {
     this.#listener.changed(this);
   }
 
+  /** @param {Menu} menu */
+  #onMenu(menu) {
+    this.menu = menu;
+    this.agent = visible(menu.agent) || this.agent;
+    this.#listener.changed(this);
+  }
+
   /** @param {string} words */
   #onStanding(words) {
     this.standing = words;
@@ -256,6 +274,7 @@ export class Connection {
  * @property {(connection: Connection) => void} changed Its state or its questions.
  * @property {(connection: Connection) => void} turnBegan In this page.
  * @property {(connection: Connection, turn: EndedTurn) => void} turnEnded
+ * @property {(words: string, failed: boolean) => void} done What was chosen in the menu.
  * @property {(ask: Ask, words: string) => void} refused The answer to a question does not count, and why.
  */
 
@@ -270,6 +289,8 @@ export class Connections {
   #actions;
   /** @type {WeakMap<NotebookPanel, NotebookDocument>} */
   #documents = new WeakMap();
+  /** Notebooks whose connection to the kernel was lost since they have connected. @type {WeakSet<NotebookPanel>} */
+  #lost = new WeakSet();
 
   /**
    * @param {import('@jupyterlab/application').JupyterFrontEnd} app @param {INotebookTracker} tracker
@@ -322,7 +343,10 @@ export class Connections {
     sessionContext.statusChanged.connect((_, status) => {
       if (LOST.includes(status)) this.#end(panel);
     });
-    sessionContext.connectionStatusChanged.connect(() => void this.#ask(panel));
+    sessionContext.connectionStatusChanged.connect((_, status) => {
+      if (status === 'connected') void this.#ask(panel);
+      else this.#lost.add(panel);
+    });
     void this.#ask(panel);
     panel.disposed.connect(() => {
       this.of(panel)?.leave();
@@ -337,12 +361,13 @@ export class Connections {
     const language = languageOf(this.#app, panel);
     if (kernel?.connectionStatus !== 'connected' || !hasPrompts(panel.content, language)) return;
     const before = this.of(panel);
+    if (before && !this.#lost.has(panel)) return; // it has missed nothing
     const { content } = await kernel.requestCommInfo({ target_name: TARGET });
     const isConnected = this.of(panel) !== before; // the kernel has opened a comm meanwhile
     if (isConnected || panel.isDisposed || kernel.isDisposed || content.status !== 'ok') return;
     if (!Object.keys(content.comms).length) {
       markLost(panel, language, []);
-      return;
+      if (language !== 'copilot') return; // in Python, the kernel begins
     }
     // Of the notebooks of a page that share a kernel, only the first one has comms.
     const isCarrier = (/** @type {Kernel | null | undefined} */ each) => each?.id === kernel.id && each.handleComms;
@@ -370,6 +395,7 @@ export class Connections {
   /** @param {NotebookPanel} panel @param {Kernel} kernel @param {Comm} comm @param {(hello: Record<string, any>) => void} greet */
   #connect(panel, kernel, comm, greet) {
     this.#end(panel);
+    this.#lost.delete(panel);
     const channel = channelOf(comm);
     const connection = new Connection(this.documentOf(panel), panel, channel, this.#app, this.#listener, this.#notes);
     this.#connections.set(panel, connection);

@@ -8,12 +8,16 @@ import { equipCards } from './cards.js';
 import { CodeBlocks } from './codeblocks.js';
 import { COMMANDS, Commands } from './commands.js';
 import { Connections } from './connection.js';
+import { followLanguages, languageOf } from './kernels.js';
 import { markEdits } from './marks.js';
+import { StatusMenu } from './menu.js';
 import { namePictures } from './pictures.js';
 import { markPrompts } from './promptcells.js';
+import { hasPrompts } from './prompts.js';
 import { Questions } from './questions.js';
 import { Saves } from './saves.js';
 import { Settings } from './settings.js';
+import { Server } from './settingspage.js';
 import { Announcer, BrowserTab, StatusItem, markTab, summary } from './status.js';
 import { leaveOutOutputs } from './toc.js';
 import { offerUndo } from './undo.js';
@@ -80,7 +84,9 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
   const questions = new Questions(app, Notification, settings, new Announcer(), new Saves(app.serviceManager.contents));
   const asks = new AskCards();
   const browserTab = new BrowserTab();
-  const item = new StatusItem(shared.widgets, shared.signaling, () => void questions.showFirst());
+  const item = new StatusItem(
+    shared.widgets, shared.signaling, () => void questions.showFirst(), anchor => menu.open(anchor),
+  );
 
   const showStatus = () => {
     const known = connections.all().map(connection => ({
@@ -90,7 +96,12 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
       questions: connection.questions.length,
       elsewhere: connection.elsewhere,
       current: connection.panel === tracker.currentWidget,
+      menu: connection.menu,
     }));
+    const front = tracker.currentWidget;
+    if (front && !connections.of(front) && hasPrompts(front.content, languageOf(app, front))) {
+      known.push({ agent: 'Copilot', state: 'idle', standing: '', questions: 0, elsewhere: false, current: true, menu: undefined });
+    }
     const shown = summary(known);
     item.show(shown);
     browserTab.mark(shown.kind === 'waiting');
@@ -106,10 +117,17 @@ function activate(app, shared, { tracker, palette, registry, contents, bar }) {
     turnBegan: connection => questions.turnBegan(connection),
     turnEnded: (connection, turn) => questions.turnEnded(connection, turn),
     refused: (ask, words) => asks.complain(ask, words),
+    done: (words, failed) => void (failed ? Notification.error(words) : Notification.success(words, { autoClose: 3000 })),
   }, shared.notebook.NotebookActions);
 
+  const server = new Server(app.serviceManager.serverSettings);
+  const menu = new StatusMenu(app, shared, tracker, connections, async () => {
+    const { body } = await server.request('report');
+    await shared.apputils.Clipboard.copyToSystem(body.report);
+  });
   showStatus();
   tracker.currentChanged.connect(showStatus);
+  followLanguages(app, tracker, showStatus);
   document.addEventListener('visibilitychange', showStatus);
   bar?.registerStatusItem('copilot-kernel:status', {
     item: item.widget,

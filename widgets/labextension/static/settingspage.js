@@ -46,7 +46,7 @@ export function openSettings(app, { widgets, apputils }, icon) {
 }
 
 /** The endpoint: `GET` describes all settings, `POST` changes one. */
-class Server {
+export class Server {
   #settings;
 
   /** @param {import('@jupyterlab/services').ServerConnection.ISettings} settings */
@@ -60,7 +60,7 @@ class Server {
     const headers = new Headers({ 'Content-Type': 'application/json', 'X-XSRFToken': cookie('_xsrf') });
     if (token) headers.set('Authorization', `token ${token}`);
     try {
-      const url = new URL(`copilot/settings${path}`, baseUrl).href;
+      const url = new URL(`copilot/${path}`, baseUrl).href;
       const answer = await fetch(url, {
         credentials: 'same-origin', headers, method: body ? 'POST' : 'GET', body: body && JSON.stringify(body),
       });
@@ -89,7 +89,7 @@ class SettingsPage {
   }
 
   async #load() {
-    const { status, body } = await this.#server.request('');
+    const { status, body } = await this.#server.request('settings');
     this.#node.replaceChildren(made('h1', 'Copilot settings'));
     if (status !== 200) return this.#node.append(alert(body.error.message));
     const { path, error, note, settings } = this.#page = /** @type {Page} */ (body);
@@ -136,7 +136,7 @@ class SettingsPage {
    * @param {HTMLElement} row @param {Described} setting @param {unknown} value @param {boolean} [confirmed]
    */
   async #save(row, setting, value, confirmed = false) {
-    const { status, body } = await this.#server.request(`/${setting.name}`, { value, seen: setting.own, confirmed });
+    const { status, body } = await this.#server.request(`settings/${setting.name}`, { value, seen: setting.own, confirmed });
     if (!row.isConnected) return;
     if (status === 200) {
       const next = this.#row(body, false);

@@ -5,11 +5,13 @@ import { oneLine } from './text.js';
 
 /**
  * @typedef {import('./connection.js').Connection} Connection
- * @typedef {{agent: string, state: string, standing: string, questions: number, elsewhere: boolean, current: boolean}} Known
- * @typedef {{kind: 'waiting' | 'working' | 'idle' | '', text: string}} Summary
+ * @typedef {{agent: string, state: string, standing: string, questions: number, elsewhere: boolean, current: boolean,
+ *   menu?: import('./connection.js').Menu}} Known
+ * @typedef {{kind: 'waiting' | 'working' | 'alarm' | 'idle' | '', text: string}} Summary
  */
 
 const MAX_STANDING = 80;
+const MAX_NAME = 30;
 const MARK = 'copilot-waiting';
 const TITLE_MARK = '● ';
 
@@ -25,11 +27,15 @@ export function summary(known) {
     return { kind: 'waiting', text: `${asking[0].agent}: ${questions} waiting${standing(asking[0])}` };
   }
   const working = known.filter(({ state }) => state === 'working');
-  const [shown] = [...working.filter(({ current }) => current), ...working, ...known.filter(({ state, current }) => state && current)];
+  const [shown] = [...working.filter(({ current }) => current), ...working, ...known.filter(({ state, current, menu }) => (state || menu) && current)];
   if (!shown) return { kind: '', text: '' };
-  const kind = shown.state === 'working' ? 'working' : 'idle';
-  const where = kind === 'working' && shown.elsewhere ? ' in another page' : '';
-  return { kind, text: `${shown.agent}: ${kind}${where}${standing(shown)}` };
+  const works = shown.state === 'working';
+  const where = shown.elsewhere ? ' in another page' : '';
+  const { model = '', mode = '', alarms = false } = shown.menu ?? {};
+  const facts = [works ? `working${where}` : '', oneLine(model, MAX_NAME), alarms ? '' : mode].filter(Boolean);
+  const alarm = alarms ? ` · ⚠ ${mode}` : '';
+  const kind = alarms ? 'alarm' : works ? 'working' : 'idle';
+  return { kind, text: [shown.agent, ...facts].join(' · ') + alarm + standing(shown) };
 }
 
 /** @param {Known} known */
@@ -43,13 +49,13 @@ export class StatusItem {
 
   /**
    * @param {typeof import('@lumino/widgets')} widgets @param {typeof import('@lumino/signaling')} signaling
-   * @param {() => void} showFirst
+   * @param {() => void} showFirst The question that has waited longest. @param {(anchor: HTMLElement) => void} openMenu
    */
-  constructor(widgets, signaling, showFirst) {
+  constructor(widgets, signaling, showFirst, openMenu) {
     const button = document.createElement('button');
     button.className = 'copilot-status';
     button.append(this.#text);
-    button.addEventListener('click', showFirst);
+    button.addEventListener('click', () => (button.dataset.kind === 'waiting' ? showFirst() : openMenu(button)));
     this.button = button;
     this.widget = new widgets.Widget({ node: button });
     this.activeStateChanged = new signaling.Signal(this);
@@ -62,8 +68,8 @@ export class StatusItem {
   /** @param {Summary} summary */
   show({ kind, text }) {
     this.button.dataset.kind = kind;
-    this.button.title = kind === 'waiting' ? 'Show the question' : text;
-    this.button.disabled = kind !== 'waiting';
+    this.button.title = kind === 'waiting' ? 'Show the question' : 'Model, permissions, conversation, settings';
+    this.button.setAttribute('aria-haspopup', String(kind !== 'waiting'));
     this.#text.textContent = text;
     this.activeStateChanged.emit(undefined);
   }
