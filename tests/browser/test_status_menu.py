@@ -67,3 +67,16 @@ def test_a_python_notebook_with_prompts_has_the_item_too_and_a_new_conversation_
     notebook.page.locator(LABEL, has_text="New conversation").click()
     expect(notebook.cell(1).locator(".cm-content")).to_have_text("%copilot %new")
     expect(notebook.output(1)).to_contain_text("new conversation")
+
+
+def test_notebook_7_has_the_menu_without_a_status_bar(context: BrowserContext, lab: Lab) -> None:
+    notebook = Notebook.new(context, lab, "classic.ipynb", "demo: say word", classic=True)
+    notebook.run(0)
+    notebook.command("copilot:menu")
+    page = notebook.page
+    page.locator(LABEL, has_text="Permissions").hover()
+    page.locator(LABEL, has_text="Plan only").click()
+    notebook.command("copilot:menu")
+    page.locator(LABEL, has_text="Conversation").hover()
+    page.locator(LABEL, has_text="What was allowed").click()
+    expect(notebook.output(1)).to_contain_text("every request to change or run something is denied")

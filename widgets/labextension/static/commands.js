@@ -20,6 +20,7 @@ export const COMMANDS = {
   chat: 'copilot:open-chat',
   question: 'copilot:go-to-question',
   settings: 'copilot:settings',
+  menu: 'copilot:menu',
 };
 const CHAT_ID = 'copilot-kernel-chat';
 const FIX_BUTTON = 'copilot-fix';

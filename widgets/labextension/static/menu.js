@@ -48,10 +48,16 @@ export class StatusMenu {
       isEnabled: () => tracker.currentWidget !== null,
       execute: args => this.#run(String(args.command)),
     });
+    app.commands.addCommand(COMMANDS.menu, {
+      label: 'Copilot menu',
+      caption: 'Model, permissions, conversation, settings',
+      isEnabled: () => tracker.currentWidget !== null,
+      execute: () => this.open(tracker.currentWidget?.toolbar.node ?? document.body),
+    });
     app.commands.addCommand(REPORT, { label: 'Copy for a bug report', execute: copyReport });
   }
 
-  /** Above `anchor`. @param {HTMLElement} anchor */
+  /** At `anchor`, as far as there is room. @param {HTMLElement} anchor */
   open(anchor) {
     const menu = this.#menu('Copilot');
     const connection = this.#connections.of(this.#tracker.currentWidget);
