@@ -44,6 +44,7 @@ class FakeNotebook:
     why_fixed = ""
     paths: tuple[str, ...] = ()
     reporter = PageReporter()
+    pages = None
 
     def __init__(self, *sources: str, **more: Any) -> None:
         cells = [NotebookCell(f"c{number}", "code", source) for number, source in enumerate(sources, 1)]

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import AsyncMock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from copilot_kernel.pages.page_notebook import PageNotebook
@@ -78,7 +78,7 @@ class Page:
 def in_page(page: Page) -> PageNotebook:
     """A notebook whose cells are all in this page."""
     notebook = PageNotebook()
-    notebook._pages = SimpleNamespace(claim=AsyncMock(return_value=page))
+    notebook.pages = SimpleNamespace(claim=AsyncMock(return_value=page), post=Mock())
     return notebook
 
 

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from inspect import signature
 from typing import Any
 
+from ipykernel._version import kernel_protocol_version
 from ipykernel.kernelbase import Kernel
 
 from ..output.cell import Message, Request, message_type
@@ -100,8 +101,19 @@ class ConcurrentKernel(Kernel):
 
     @property
     def kernel_info(self) -> Message:
-        """Return the info without "kernel subshells" (clicks would be handled in other threads) and "debugger"."""
-        return {**super().kernel_info, "supported_features": []}
+        """Return the info without "kernel subshells" (clicks would be handled in other threads) and "debugger".
+
+        ipykernel's own imports debugpy, which takes long and writes warnings.
+        """
+        return {
+            "protocol_version": kernel_protocol_version,
+            "implementation": self.implementation,
+            "implementation_version": self.implementation_version,
+            "language_info": self.language_info,
+            "banner": self.banner,
+            "help_links": self.help_links,
+            "supported_features": [],
+        }
 
     async def create_subshell_request(self, socket: Any, ident: Any, parent: Message) -> None:
         """Refuse, for clients that ask although the feature is not supported."""
