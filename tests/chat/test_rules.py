@@ -16,7 +16,7 @@ from copilot_kernel.chat.permission import OUR_OPTIONS
 from copilot_kernel.chat.rules import PolicyEvaluator
 from copilot_kernel.config import Settings
 from copilot_kernel.config_reader import load_settings
-from copilot_kernel.config_writer import add_to_list, lock_file
+from copilot_kernel.config_writer import add_to_list
 from copilot_kernel.conversation.model import ToolCall
 from copilot_kernel.errors import UsageError
 from copilot_kernel.permissions.policy import Decision
@@ -80,7 +80,7 @@ async def test_half_a_character_in_the_rule_or_in_the_file_is_an_error_that_says
     monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path))
     with pytest.raises(UsageError, match="lone surrogate"):
         add_to_list("allow", "Edit(\ud800.txt)", tmp_path / FILE)
-    assert list(tmp_path.iterdir()) == [lock_file(tmp_path / FILE)]
+    assert [each.name for each in tmp_path.iterdir()] == [f".{FILE}.lock"]
     text = r'{"agent": "\ud800"}'
     (tmp_path / FILE).write_text(text)
     done = await rules.PolicyEvaluator(Settings()).add_rule("allow", "Read", to_settings=True)

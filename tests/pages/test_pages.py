@@ -91,11 +91,11 @@ class Kernel:
         cell.display({"text/plain": "shown"}, display_id="first")
         return cell
 
-    async def connect(self, session: str) -> Message:
+    async def connect(self, session: str, **more: Any) -> Message:
         """A page connects; what it has missed."""
         self.answering.add(session)
         self.channels.append(self._channel(session))
-        self.connected(self.channels[-1], {"hello": 1, "session": session, "path": PATH})
+        self.connected(self.channels[-1], {"hello": 1, "session": session, "path": PATH, **more})
         return await self.heard(session, "missed")
 
     async def leave(self, session: str) -> None:
@@ -277,6 +277,14 @@ async def test_a_page_that_opens_a_comm_while_the_kernel_does_is_there_with_its_
     await asyncio.sleep(0)
     assert (await kernel.connect("first"))["turns"] == [told(cell)]
     assert await waiting
+
+
+async def test_a_fresh_page_has_missed_nothing_of_a_cell_that_runs_when_it_connects(kernel: Kernel) -> None:
+    cell = kernel.cell("first")
+    kernel.pages.of(cell)
+    assert (await kernel.connect("first", fresh=True))["turns"] == []
+    kernel.channels[-1].sent.clear()
+    assert (await kernel.connect("first"))["turns"] == [told(cell)]  # its connection was lost
 
 
 async def test_a_page_that_connects_before_it_runs_a_cell_misses_nothing(kernel: Kernel) -> None:

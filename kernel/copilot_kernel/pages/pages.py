@@ -33,6 +33,8 @@ class ShownTurn:
     """The cell's prompt number; None until it has ended."""
     is_cleared: bool = False
     """The user has cleared the cell."""
+    is_live: bool = False
+    """The page has received all of it, though its comm came late."""
 
     @property
     def described(self) -> Message:
@@ -218,8 +220,11 @@ class Pages:
         page = Page(channel, self._heard, self._share, self._left, hello)
         before = self._pages.get(page.session)
         if before is not None and before.session == page.session:
-            before.become(page)  # its connection was lost; what was sent meanwhile may be, too
+            before.become(page)  # unless it is fresh, its connection was lost; what was sent meanwhile may be, too
             page = before
+            for turn in self._turns.values():
+                if turn.page is page:
+                    turn.is_live = hello.get("fresh") is True
         else:
             self._pages[page.session] = page
         self._arrival.set()
@@ -271,7 +276,7 @@ class Pages:
         self._pages = {session: lasting if page in replaced else page for session, page in self._pages.items()}
         for turn in self._turns.values():
             if turn.page in replaced:
-                turn.page = lasting
+                turn.page, turn.is_live = lasting, turn.is_live and turn.page is heir
         if lasting is not heir:
             lasting.become(heir)
         return lasting
@@ -279,7 +284,7 @@ class Pages:
     def _tell(self, page: Page, *turns: ShownTurn) -> None:
         """Send `page` these turns, or all that it writes, and the ids of the cells of all known turns."""
         others = [turn for turn in self._turns.values() if turn.page is not page and turn.page.path == page.path]
-        told = turns or [turn for turn in self._turns.values() if turn.page is page]
+        told = turns or [turn for turn in self._turns.values() if turn.page is page and not turn.is_live]
         known = [turn.cells[0].saved_id for turn in self._turns.values()]
         elsewhere = [turn.cells[0].saved_id for turn in others]
         page.post("missed", turns=[turn.described for turn in told], known=known, elsewhere=elsewhere)

@@ -291,6 +291,8 @@ export class Connections {
   #documents = new WeakMap();
   /** Notebooks whose connection to the kernel was lost since they have connected. @type {WeakSet<NotebookPanel>} */
   #lost = new WeakSet();
+  /** @type {WeakSet<Kernel>} */
+  #greeted = new WeakSet();
 
   /**
    * @param {import('@jupyterlab/application').JupyterFrontEnd} app @param {INotebookTracker} tracker
@@ -404,7 +406,9 @@ export class Connections {
     });
     const { name, version } = this.#app;
     const { clientId: session, handleComms: widgets } = kernel; // where there are no comms, there are no widgets
-    greet({ hello: VERSION, session, path: connection.path, app: name, version, widgets });
+    // Fresh: the page has received all that it has run, for its connection to the kernel is the first.
+    greet({ hello: VERSION, session, path: connection.path, app: name, version, widgets, fresh: !this.#greeted.has(kernel) });
+    this.#greeted.add(kernel);
     this.#listener.changed(connection);
     return connection;
   }
