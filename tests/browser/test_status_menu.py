@@ -79,4 +79,4 @@ def test_notebook_7_has_the_menu_without_a_status_bar(context: BrowserContext, l
     notebook.command("copilot:menu")
     page.locator(LABEL, has_text="Conversation").hover()
     page.locator(LABEL, has_text="What was allowed").click()
-    expect(notebook.output(1)).to_contain_text("every request to change or run something is denied")
+    expect(notebook.output(1)).to_contain_text("Plan only (plan)")

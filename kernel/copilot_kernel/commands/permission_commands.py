@@ -117,7 +117,7 @@ async def _overview(context: CommandContext, output: CommandOutput) -> None:
     now = context.situation(output.live)
     allowed = [each for each in now.in_force.listed if each.kind == "allow" and rule_problem(each.text) is None]
     mode = PERMISSION_MODES.index(now.in_force.mode)
-    answers = tuple(f"{each.name} in {each.folder}: {each.answer}" for each in now.trusted)
+    answers = tuple(f"{each.name}{each.folder and f' in {each.folder}'}: {each.answer}" for each in now.trusted)
 
     async def apply(field: int, index: int) -> str:
         if fields[field].action == REMOVE:
