@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import signal
 import sys
 from collections.abc import Generator
 from inspect import iscoroutinefunction
@@ -32,6 +33,9 @@ settings.load_profile("calm")
 # `demo` is the test agent (`agent/command.py`), which streams without pauses.
 os.environ["COPILOT_KERNEL_DEMO_COMMAND"] = shlex.join([sys.executable, "-P", str(Path(__file__).with_name("agent"))])
 os.environ["COPILOT_DEMO_PACE"] = "0"
+
+# A shell without job control ignores SIGINT in what it runs in the background, and what tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Kernels, servers and agents that tests start would compile all that they import, each time anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
