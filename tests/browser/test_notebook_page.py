@@ -40,7 +40,8 @@ def test_cells_are_read_inserted_edited_moved_deleted_and_run(context: BrowserCo
         hello = driven.heard()[0]
         app = "Jupyter Notebook" if classic else "JupyterLab"
         assert {**hello, "session": "", "version": ""} == {
-            "hello": 1, "session": "", "path": lab.path(driven.path.name), "app": app, "version": "", "widgets": True
+            "hello": 1, "session": "", "path": lab.path(driven.path.name), "app": app, "version": "", "widgets": True,
+            "fresh": True,
         }  # fmt: skip
         below = driven.call("insert", type="code", source="z = 3", after=driven.id)["result"]["id"]
         top = driven.call("insert", type="markdown", source="# Title", after=None)["result"]["id"]
