@@ -4,11 +4,17 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from copilot_kernel.commands.command_output import DECLINED
+import pytest
+from copilot_kernel.commands.command_output import DECLINED, Apply, CommandOutput, Menu
+from copilot_kernel.commands.command_table import TABLE
+from copilot_kernel.commands.permission_commands import TO_ALLOW_MORE
+from copilot_kernel.config import PERMISSION_MODES
+from copilot_kernel.errors import UsageError
 from copilot_kernel.pages.pages import Pages
 from copilot_kernel.prompts.agent_menu import AgentMenu
 
 from ..limits import LIMIT
+from ..output.recording import Bundle
 from ..pages.channels import Channel, Message
 from .session import Session, session
 
@@ -18,6 +24,20 @@ class Comms:
 
     def accept(self, connected: Any) -> None:
         self.connected = connected
+
+
+class Choosing(CommandOutput):
+    """Keeps the choices that a command offers."""
+
+    live = True
+    menu: Menu
+    apply: Apply
+
+    def display(self, data: Bundle, /) -> None:
+        pass
+
+    async def choose(self, menu: Menu, apply: Apply) -> None:
+        self.menu, self.apply = menu, apply
 
 
 class MenuPage:
@@ -92,5 +112,33 @@ def test_only_a_command_that_the_menu_offers_is_run(tmp_path: Path) -> None:
             await page.choose("%permissions mode plan")
             assert [each["words"] for each in page.events("done")][1:] == []
             assert made.kernel_session.command_context.situation().in_force.texts("allow") == ()
+
+        made._runner.run(use())
+
+
+def test_permissions_offers_stricter_modes_and_takes_back_what_was_allowed(tmp_path: Path) -> None:
+    """A click that was meant for something else allows nothing: a mode that allows more is asked about."""
+    with session(tmp_path) as made:
+
+        async def use() -> None:
+            context, output = made.kernel_session.command_context, Choosing()
+            chat = await context.chat_runner.opened()
+            await chat.permissions.policy.add_rule("allow", "Bash(git status)")
+            await chat.permissions.policy.add_rule("allow", "Edit(src/**)")
+            await TABLE["permissions"].run(context, output, "")
+            modes, allowed = (field for field in output.menu.fields if field.action != "Forget")
+            assert (modes.names[modes.current or 0], allowed.action) == ("Ask first", "Remove")
+            assert allowed.names == (
+                "Running “git status”: this conversation",
+                "Changing, moving and deleting src/**: this conversation",
+            )
+            await output.apply(1, 0)
+            assert chat.book.texts("allow") == ("Edit(src/**)",)
+            await output.apply(0, PERMISSION_MODES.index("plan"))
+            for mode in ("default", "bypassPermissions"):
+                with pytest.raises(UsageError) as refused:
+                    await output.apply(0, PERMISSION_MODES.index(mode))
+                assert str(refused.value) == TO_ALLOW_MORE.format(mode)
+            assert chat.book.mode == "plan"
 
         made._runner.run(use())

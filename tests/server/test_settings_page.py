@@ -75,6 +75,11 @@ async def test_what_is_invalid_or_was_changed_elsewhere_is_not_written(page: Pag
     before = file.read_text()
     assert await page.save("sandbox", "maybe") == (400, "Sandbox: 'maybe' is not one of required, on, off.")
     assert await page.save("permission_mode", "bypassPermissions", "default", confirmed=True) == (409, CHANGED)
+    unknown = await page.save("permission_mode", "yolo", "plan", confirmed=True)
+    assert (unknown[0], unknown[1].startswith("Permission mode: 'yolo' is not one of plan, default")) == (400, True)
+    fixed = {"agent": FIXED.format("COPILOT_KERNEL_AGENT in the server's environment"), "mcp_servers": IN_FILE}
+    for name, why in fixed.items():
+        assert (await page.save(name, "{}", confirmed=True))[1].partition(": ")[2] == why
     assert (await page.save("no_such", 1))[0] == 404
     assert file.read_text() == before
     file.write_text('{"deny": ')

@@ -66,8 +66,8 @@ class PolicyEvaluator:
         self._own: tuple[tuple[str, ...], dict[str, str]] | None = None
         self._user_file = user_file(settings.environment)
         # The user's file as it was read last, and the restricting rules that were known then.
-        self._file_stamp: object = None
-        self._restricting = {kind: frozenset(getattr(settings, kind)) for kind in RESTRICTING}
+        self._followed: tuple[object, dict[Kind, frozenset[str]]]
+        self._followed = None, {kind: frozenset(getattr(settings, kind)) for kind in RESTRICTING}
 
     def denied_tools(self) -> tuple[str, ...]:
         """The deny rules as patterns for an agent that can enforce them itself."""
@@ -104,15 +104,13 @@ class PolicyEvaluator:
         A file that cannot be read changes nothing.
         """
         with anyio.move_on_after(PATH_SECONDS), suppress(OSError, ValueError, RecursionError):
-            stamp, lists = await _in_thread(partial(_rules_of, self._user_file, self._file_stamp))
-            self._file_stamp = stamp
+            before, known = self._followed
+            stamp, lists = await _in_thread(partial(_rules_of, self._user_file, before))
             if lists is not None:
-                new = {
-                    kind: [each for each in lists[kind] if each not in known]
-                    for kind, known in self._restricting.items()
-                }
-                self._restricting = {kind: known.union(lists[kind]) for kind, known in self._restricting.items()}
+                new = {kind: [each for each in lists[kind] if each not in rules] for kind, rules in known.items()}
+                known = {kind: rules.union(lists[kind]) for kind, rules in known.items()}
                 self.book = self.book.restricted(str(self._user_file), new, lists["allow"])
+            self._followed = stamp, known
 
     def request(self, call: ToolCall) -> tuple[PolicyRequest, Sequence[str]]:
         """An action of the agent's own that happens already, and the paths that are still to be resolved for it."""

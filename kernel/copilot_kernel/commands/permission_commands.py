@@ -22,6 +22,7 @@ from .command_output import CommandOutput, Menu, show_done
 
 SAVE_OPTION, REMOVE, FORGET = "--save", "Remove", "Forget"
 GIVE, GIVEN = "Give them", "Given to the agent, which starts again with the next prompt: {}"
+TO_ALLOW_MORE = "That allows more. Run %permissions mode {}, which asks you first."
 BYPASSING = (
     "You will not be asked: everything is allowed except what an ask or deny rule matches. "
     "%permissions mode default ends this."
@@ -124,8 +125,11 @@ async def _overview(context: CommandContext, output: CommandOutput) -> None:
             return await _remove(context, allowed[index].text)
         if fields[field].action == FORGET:
             return await _revoke(context, now.trusted[index].id)
-        (await context.chat_runner.opened()).set_permission_mode(PERMISSION_MODES[index])
-        return MODES[PERMISSION_MODES[index]]
+        chosen, chat = PERMISSION_MODES[index], await context.chat_runner.opened()
+        if SETTINGS["permission_mode"].is_wider(chat.book.mode, chosen):  # one click is too little for that
+            raise UsageError(TO_ALLOW_MORE.format(chosen))
+        chat.set_permission_mode(chosen)
+        return MODES[chosen]
 
     fields = [PickerField("Permissions", tuple(MODE_NAMES.values()), mode, tuple(MODES.values()))]
     if allowed:

@@ -24,7 +24,7 @@ from ..kept_files import read_file
 from ..mcp_config import describe
 from ..permissions.rulebook import KINDS
 from ..places import user_file
-from ..setting_values import Setting
+from ..setting_values import Setting, not_one_of
 from .errors import ApiError
 from .handler import Handler
 
@@ -122,13 +122,16 @@ def _page(folder: str) -> dict[str, Any]:
 
 def _change(folder: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
     settings, setting, default = load_settings(start_folder=folder), SETTINGS[name], getattr(Settings, name)
+    if fixed := _fixed(name, settings):
+        raise ApiError(400, f"{_title(name)}: {fixed}")
     seen = body.get("seen")
     try:
         value = None if body.get("value") is None else setting.parse(body["value"])
         before, after = default if seen is None else setting.parse(seen), default if value is None else value
     except (ValueError, TypeError) as problem:
         raise ApiError(400, f"{_title(name)}: {problem}.") from problem
-
+    if setting.kind == "mode" and after not in setting.choices:  # `parse` leaves that to `in_mode`
+        raise ApiError(400, f"{_title(name)}: {not_one_of(after, setting.choices)}.")
     if (more := setting.allows_more(before, after)) and body.get("confirmed") is not True:
         raise ApiError(428, WIDENS.format(_title(name), _words(before), _words(after)))
 
